@@ -1,0 +1,44 @@
+package conf
+
+// Server holds the keys of the reference's class NettyServerConfig.
+type Server struct {
+	BindAddress                        string
+	ListenPort                         int32
+	ServerWorkerThreads                int32
+	ServerCallbackExecutorThreads      int32
+	ServerSelectorThreads              int32
+	ServerOnewaySemaphoreValue         int32
+	ServerAsyncSemaphoreValue          int32
+	ServerChannelMaxIdleTimeSeconds    int32
+	ServerSocketSndBufSize             int32
+	ServerSocketRcvBufSize             int32
+	WriteBufferHighWaterMark           int32
+	WriteBufferLowWaterMark            int32
+	ServerSocketBacklog                int32
+	ServerNettyWorkerGroupEnable       bool
+	ServerPooledByteBufAllocatorEnable bool
+	EnableShutdownGracefully           bool
+	ShutdownWaitTimeSeconds            int32
+	UseEpollNativeSelector             bool
+}
+
+func (c *Server) keys(k *keySet) {
+	k.str("bindAddress", &c.BindAddress, "0.0.0.0")
+	k.i32("listenPort", &c.ListenPort, 0)
+	k.i32("serverWorkerThreads", &c.ServerWorkerThreads, 8)
+	k.i32("serverCallbackExecutorThreads", &c.ServerCallbackExecutorThreads, 0)
+	k.i32("serverSelectorThreads", &c.ServerSelectorThreads, 3)
+	k.i32("serverOnewaySemaphoreValue", &c.ServerOnewaySemaphoreValue, 256)
+	k.i32("serverAsyncSemaphoreValue", &c.ServerAsyncSemaphoreValue, 64)
+	k.i32("serverChannelMaxIdleTimeSeconds", &c.ServerChannelMaxIdleTimeSeconds, 120)
+	k.i32("serverSocketSndBufSize", &c.ServerSocketSndBufSize, 0)
+	k.i32("serverSocketRcvBufSize", &c.ServerSocketRcvBufSize, 0)
+	k.i32("writeBufferHighWaterMark", &c.WriteBufferHighWaterMark, 0)
+	k.i32("writeBufferLowWaterMark", &c.WriteBufferLowWaterMark, 0)
+	k.i32("serverSocketBacklog", &c.ServerSocketBacklog, 0)
+	k.boolean("serverNettyWorkerGroupEnable", &c.ServerNettyWorkerGroupEnable, true)
+	k.boolean("serverPooledByteBufAllocatorEnable", &c.ServerPooledByteBufAllocatorEnable, true)
+	k.boolean("enableShutdownGracefully", &c.EnableShutdownGracefully, false)
+	k.i32("shutdownWaitTimeSeconds", &c.ShutdownWaitTimeSeconds, 30)
+	k.boolean("useEpollNativeSelector", &c.UseEpollNativeSelector, false)
+}

@@ -1,0 +1,50 @@
+// Package vfs is the file-system seam of the store: production uses OS, tests a file system that fails, delays or
+// crashes at the k-th operation, and brokertest one in memory.
+package vfs
+
+import (
+	"io"
+	"io/fs"
+)
+
+// FS is what the store needs of a file system. Safe for concurrent use. Paths use the host's separator.
+type FS interface {
+	// OpenFile opens a file as os.OpenFile does.
+	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
+	MkdirAll(dir string, perm fs.FileMode) error
+	// Remove removes a file or an empty directory.
+	Remove(name string) error
+	RemoveAll(path string) error
+	Rename(oldName, newName string) error
+	ReadDir(dir string) ([]fs.DirEntry, error)
+	Stat(name string) (fs.FileInfo, error)
+	// SyncDir makes creations, removals and renames in dir durable.
+	SyncDir(dir string) error
+	// Lock takes an exclusive lock on byte 0 of the file, as the reference does with its lock file; closing the result gives it back.
+	// It fails with ErrLocked when another process holds it.
+	Lock(name string) (io.Closer, error)
+	// Usage tells size and free bytes (for unprivileged users) of the file system that holds dir.
+	Usage(dir string) (total, free uint64, err error)
+}
+
+// File is one open file. ReadAt and WriteAt are safe for concurrent use.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Name() string
+	Size() (int64, error)
+	Truncate(size int64) error
+	// Sync makes the data and the metadata needed to read it durable (fdatasync where there is one).
+	Sync() error
+	// Map maps the first length bytes for reading. The mapping shows later writes. ok is false where the
+	// file system cannot map: use ReadAt.
+	Map(length int) (m Mapping, ok bool, err error)
+}
+
+// Mapping is a read-only view of a file.
+type Mapping interface {
+	// Bytes must not be used after Unmap.
+	Bytes() []byte
+	Unmap() error
+}

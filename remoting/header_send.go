@@ -1,0 +1,205 @@
+package remoting
+
+// CheckTransactionStateRequestHeader is the reference's header class CheckTransactionStateRequestHeader.
+type CheckTransactionStateRequestHeader struct {
+	Topic                string
+	TranStateTableOffset int64
+	CommitLogOffset      int64
+	MsgID                string
+	TransactionID        string
+	OffsetMsgID          string
+}
+
+func (h *CheckTransactionStateRequestHeader) fields(f *fieldSet) {
+	f.str("topic", &h.Topic, optional)
+	f.i64("tranStateTableOffset", &h.TranStateTableOffset, required)
+	f.i64("commitLogOffset", &h.CommitLogOffset, required)
+	f.str("msgId", &h.MsgID, optional)
+	f.str("transactionId", &h.TransactionID, optional)
+	f.str("offsetMsgId", &h.OffsetMsgID, optional)
+}
+
+// CheckTransactionStateResponseHeader is the reference's header class CheckTransactionStateResponseHeader.
+type CheckTransactionStateResponseHeader struct {
+	ProducerGroup        string
+	TranStateTableOffset int64
+	CommitLogOffset      int64
+	CommitOrRollback     int32
+}
+
+func (h *CheckTransactionStateResponseHeader) fields(f *fieldSet) {
+	f.str("producerGroup", &h.ProducerGroup, required)
+	f.i64("tranStateTableOffset", &h.TranStateTableOffset, required)
+	f.i64("commitLogOffset", &h.CommitLogOffset, required)
+	f.i32("commitOrRollback", &h.CommitOrRollback, required)
+}
+
+// ConsumerSendMsgBackRequestHeader is the reference's header class ConsumerSendMsgBackRequestHeader.
+type ConsumerSendMsgBackRequestHeader struct {
+	Offset            int64
+	Group             string
+	DelayLevel        int32
+	OriginMsgID       string
+	OriginTopic       string
+	UnitMode          bool // reference default: false
+	MaxReconsumeTimes Optional[int32]
+}
+
+func (h *ConsumerSendMsgBackRequestHeader) fields(f *fieldSet) {
+	f.i64("offset", &h.Offset, required)
+	f.str("group", &h.Group, required)
+	f.i32("delayLevel", &h.DelayLevel, required)
+	f.str("originMsgId", &h.OriginMsgID, optional)
+	f.str("originTopic", &h.OriginTopic, optional)
+	f.boolean("unitMode", &h.UnitMode, primitive)
+	f.optI32("maxReconsumeTimes", &h.MaxReconsumeTimes)
+}
+
+// EndTransactionRequestHeader is the reference's header class EndTransactionRequestHeader.
+type EndTransactionRequestHeader struct {
+	Topic                string
+	ProducerGroup        string
+	TranStateTableOffset int64
+	CommitLogOffset      int64
+	CommitOrRollback     int32
+	FromTransactionCheck Optional[bool] // reference default: false
+	MsgID                string
+	TransactionID        string
+}
+
+func (h *EndTransactionRequestHeader) fields(f *fieldSet) {
+	f.str("topic", &h.Topic, optional)
+	f.str("producerGroup", &h.ProducerGroup, required)
+	f.i64("tranStateTableOffset", &h.TranStateTableOffset, required)
+	f.i64("commitLogOffset", &h.CommitLogOffset, required)
+	f.i32("commitOrRollback", &h.CommitOrRollback, required)
+	f.optBool("fromTransactionCheck", &h.FromTransactionCheck)
+	f.str("msgId", &h.MsgID, required)
+	f.str("transactionId", &h.TransactionID, optional)
+}
+
+// EndTransactionResponseHeader is the reference's header class EndTransactionResponseHeader.
+type EndTransactionResponseHeader struct {
+}
+
+func (h *EndTransactionResponseHeader) fields(*fieldSet) {}
+
+// RecallMessageRequestHeader is the reference's header class RecallMessageRequestHeader.
+type RecallMessageRequestHeader struct {
+	ProducerGroup string
+	Topic         string
+	RecallHandle  string
+}
+
+func (h *RecallMessageRequestHeader) fields(f *fieldSet) {
+	f.str("producerGroup", &h.ProducerGroup, optional)
+	f.str("topic", &h.Topic, required)
+	f.str("recallHandle", &h.RecallHandle, required)
+}
+
+// RecallMessageResponseHeader is the reference's header class RecallMessageResponseHeader.
+type RecallMessageResponseHeader struct {
+	MsgID string
+}
+
+func (h *RecallMessageResponseHeader) fields(f *fieldSet) {
+	f.str("msgId", &h.MsgID, required)
+}
+
+// ReplyMessageRequestHeader is the reference's header class ReplyMessageRequestHeader.
+type ReplyMessageRequestHeader struct {
+	ProducerGroup         string
+	Topic                 string
+	DefaultTopic          string
+	DefaultTopicQueueNums int32
+	QueueID               int32
+	SysFlag               int32
+	BornTimestamp         int64
+	Flag                  int32
+	Properties            string
+	ReconsumeTimes        Optional[int32]
+	UnitMode              bool // reference default: false
+	BornHost              string
+	StoreHost             string
+	StoreTimestamp        int64
+}
+
+func (h *ReplyMessageRequestHeader) fields(f *fieldSet) {
+	f.str("producerGroup", &h.ProducerGroup, required)
+	f.str("topic", &h.Topic, required)
+	f.str("defaultTopic", &h.DefaultTopic, required)
+	f.i32("defaultTopicQueueNums", &h.DefaultTopicQueueNums, required)
+	f.i32("queueId", &h.QueueID, required)
+	f.i32("sysFlag", &h.SysFlag, required)
+	f.i64("bornTimestamp", &h.BornTimestamp, required)
+	f.i32("flag", &h.Flag, required)
+	f.str("properties", &h.Properties, optional)
+	f.optI32("reconsumeTimes", &h.ReconsumeTimes)
+	f.boolean("unitMode", &h.UnitMode, primitive)
+	f.str("bornHost", &h.BornHost, required)
+	f.str("storeHost", &h.StoreHost, required)
+	f.i64("storeTimestamp", &h.StoreTimestamp, required)
+}
+
+// ResumeCheckHalfMessageRequestHeader is the reference's header class ResumeCheckHalfMessageRequestHeader.
+type ResumeCheckHalfMessageRequestHeader struct {
+	Topic string
+	MsgID string
+}
+
+func (h *ResumeCheckHalfMessageRequestHeader) fields(f *fieldSet) {
+	f.str("topic", &h.Topic, optional)
+	f.str("msgId", &h.MsgID, optional)
+}
+
+// SendMessageRequestHeader is the reference's header class SendMessageRequestHeader.
+type SendMessageRequestHeader struct {
+	ProducerGroup         string
+	Topic                 string
+	DefaultTopic          string
+	DefaultTopicQueueNums int32
+	QueueID               int32
+	SysFlag               int32
+	BornTimestamp         int64
+	Flag                  int32
+	Properties            string
+	ReconsumeTimes        Optional[int32]
+	UnitMode              Optional[bool]
+	Batch                 Optional[bool]
+	MaxReconsumeTimes     Optional[int32]
+}
+
+func (h *SendMessageRequestHeader) fields(f *fieldSet) {
+	f.str("producerGroup", &h.ProducerGroup, required)
+	f.str("topic", &h.Topic, required)
+	f.str("defaultTopic", &h.DefaultTopic, required)
+	f.i32("defaultTopicQueueNums", &h.DefaultTopicQueueNums, required)
+	f.i32("queueId", &h.QueueID, required)
+	f.i32("sysFlag", &h.SysFlag, required)
+	f.i64("bornTimestamp", &h.BornTimestamp, required)
+	f.i32("flag", &h.Flag, required)
+	f.str("properties", &h.Properties, optional)
+	f.optI32("reconsumeTimes", &h.ReconsumeTimes)
+	f.optBool("unitMode", &h.UnitMode)
+	f.optBool("batch", &h.Batch)
+	f.optI32("maxReconsumeTimes", &h.MaxReconsumeTimes)
+}
+
+// SendMessageResponseHeader is the reference's header class SendMessageResponseHeader.
+type SendMessageResponseHeader struct {
+	MsgID         string
+	QueueID       int32
+	QueueOffset   int64
+	TransactionID string
+	BatchUniqID   string
+	RecallHandle  string
+}
+
+func (h *SendMessageResponseHeader) fields(f *fieldSet) {
+	f.str("msgId", &h.MsgID, required)
+	f.i32("queueId", &h.QueueID, required)
+	f.i64("queueOffset", &h.QueueOffset, required)
+	f.str("transactionId", &h.TransactionID, optional)
+	f.str("batchUniqId", &h.BatchUniqID, optional)
+	f.str("recallHandle", &h.RecallHandle, optional)
+}
