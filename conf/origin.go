@@ -1,0 +1,24 @@
+package conf
+
+import "fmt"
+
+// Origin says where a value came from: a file and line, a variable, a flag. The zero Origin is the default.
+type Origin struct {
+	Source string // "broker.conf", "environment", "flag", "derived", "update"
+	Detail string // variable or flag name; empty for files
+	Line   int    // of a file, from 1
+}
+
+// String is the form used in messages: FILE:LINE, or SOURCE DETAIL.
+func (o Origin) String() string {
+	switch {
+	case o.Source == "":
+		return "default"
+	case o.Line > 0:
+		return fmt.Sprintf("%s:%d", o.Source, o.Line)
+	case o.Detail != "":
+		return o.Source + " " + o.Detail
+	default:
+		return o.Source
+	}
+}
