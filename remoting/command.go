@@ -22,7 +22,8 @@ type ExtField struct {
 	Value string
 }
 
-// Command is one remoting command, a request or a response, as it stands in one frame.
+// Command is one remoting command, a request or a response, as it stands in one frame. It is not safe for concurrent
+// use.
 type Command struct {
 	Code      int32
 	Language  LanguageCode
@@ -40,8 +41,17 @@ type Command struct {
 	Body []byte
 	// BodyParts is a body to be sent as a vector after Body, without joining it.
 	BodyParts [][]byte
-	// Release, when set on a command to be sent, is called once the body's bytes are no longer needed.
+	// Release, when set on a command to be sent, is called exactly once when the bytes of Body and BodyParts are no longer
+	// needed: they were taken by the socket or the connection has closed. It runs on an event loop. Without it the bytes
+	// of an answer given on the loop (returned by an OnLoop handler, ReplyInTurn) must live until the turn ends, all others
+	// must never change.
 	Release func()
+
+	set fieldSet
+	// arena holds the unescaped strings of a received JSON header.
+	arena []byte
+	// replied says that a Replier was taken from this request.
+	replied bool
 }
 
 // Header is a custom header: a struct whose one field list both decodes and encodes it.
@@ -66,6 +76,16 @@ func (o Optional[T]) Or(def T) T {
 	return def
 }
 
+// NewRequest makes a request; h may be nil.
+func NewRequest(code int32, h Header) *Command {
+	return &Command{Code: code, Header: h, Version: CurrentVersion}
+}
+
+// NewResponse makes a response. The server fills in what belongs to the request it answers.
+func NewResponse(code int32) *Command {
+	return &Command{Code: code, Flag: flagResponse, Version: CurrentVersion}
+}
+
 // IsResponse tells whether the command answers a request.
 func (c *Command) IsResponse() bool { return c.Flag&flagResponse != 0 }
 
@@ -80,4 +100,43 @@ func (c *Command) ExtValue(key string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// AddExt adds an ext field to a command to be sent.
+func (c *Command) AddExt(key, value string) {
+	c.Ext = append(c.Ext, ExtField{Key: key, Value: value})
+}
+
+// RPCFields are the ext fields that every request of a 5.x client may carry (RpcRequestHeader, TopicRequestHeader).
+type RPCFields struct {
+	Namespace  string         // ns
+	Namespaced Optional[bool] // nsd
+	BrokerName string         // bname, which SEND_MESSAGE_V2 calls n
+	Oneway     Optional[bool] // oway
+	Logical    Optional[bool] // lo: false skips the rewrite of static topics
+}
+
+// RPC reads the fields every request may carry. Its strings alias the command's.
+func (c *Command) RPC() RPCFields {
+	var r RPCFields
+	for i := range c.Ext {
+		v := c.Ext[i].Value
+		switch c.Ext[i].Key {
+		case "ns":
+			r.Namespace = v
+		case "nsd":
+			r.Namespaced = Some(parseBool(v))
+		case "bname":
+			r.BrokerName = v
+		case "oway":
+			r.Oneway = Some(parseBool(v))
+		case "lo":
+			r.Logical = Some(parseBool(v))
+		case "n":
+			if c.Code == SendMessageV2 || c.Code == SendBatchMessage || c.Code == SendReplyMessageV2 {
+				r.BrokerName = v
+			}
+		}
+	}
+	return r
 }

@@ -39,7 +39,7 @@ type GetConsumeStatsInBrokerHeader struct {
 }
 
 func (h *GetConsumeStatsInBrokerHeader) fields(f *fieldSet) {
-	f.boolean("isOrder", &h.IsOrder, required)
+	f.boolean("isOrder", &h.IsOrder, primitive) // the reference takes a missing one as false
 }
 
 // GetConsumeStatsRequestHeader is the reference's header class GetConsumeStatsRequestHeader.

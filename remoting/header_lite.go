@@ -12,7 +12,7 @@ func (h *GetLiteClientInfoRequestHeader) fields(f *fieldSet) {
 	f.str("parentTopic", &h.ParentTopic, optional)
 	f.str("group", &h.Group, optional)
 	f.str("clientId", &h.ClientID, optional)
-	f.i32("maxCount", &h.MaxCount, primitive)
+	f.i32Def("maxCount", &h.MaxCount, 1000)
 }
 
 // GetLiteGroupInfoRequestHeader is the reference's header class GetLiteGroupInfoRequestHeader.

@@ -45,7 +45,7 @@ type GetMaxOffsetRequestHeader struct {
 func (h *GetMaxOffsetRequestHeader) fields(f *fieldSet) {
 	f.str("topic", &h.Topic, required)
 	f.i32("queueId", &h.QueueID, required)
-	f.boolean("committed", &h.Committed, primitive)
+	f.booleanDef("committed", &h.Committed, true)
 }
 
 // GetMaxOffsetResponseHeader is the reference's header class GetMaxOffsetResponseHeader.
@@ -136,10 +136,10 @@ type ResetOffsetRequestHeader struct {
 func (h *ResetOffsetRequestHeader) fields(f *fieldSet) {
 	f.str("group", &h.Group, required)
 	f.str("topic", &h.Topic, required)
-	f.i32("queueId", &h.QueueID, primitive)
+	f.i32Def("queueId", &h.QueueID, -1)
 	f.optI64("offset", &h.Offset)
 	f.i64("timestamp", &h.Timestamp, required)
-	f.boolean("isForce", &h.IsForce, required)
+	f.boolean("isForce", &h.IsForce, primitive) // the reference takes a missing one as false
 }
 
 // SearchOffsetRequestHeader is the reference's header class SearchOffsetRequestHeader.

@@ -98,7 +98,7 @@ type NotificationResponseHeader struct {
 }
 
 func (h *NotificationResponseHeader) fields(f *fieldSet) {
-	f.boolean("hasMsg", &h.HasMsg, required)
+	f.boolean("hasMsg", &h.HasMsg, primitive)
 	f.boolean("pollingFull", &h.PollingFull, primitive)
 }
 

@@ -152,7 +152,8 @@ func (h *ResumeCheckHalfMessageRequestHeader) fields(f *fieldSet) {
 	f.str("msgId", &h.MsgID, optional)
 }
 
-// SendMessageRequestHeader is the reference's header class SendMessageRequestHeader.
+// SendMessageRequestHeader is the reference's header class SendMessageRequestHeader, and under the short names of its
+// V2 list also SendMessageRequestHeaderV2.
 type SendMessageRequestHeader struct {
 	ProducerGroup         string
 	Topic                 string
@@ -165,8 +166,9 @@ type SendMessageRequestHeader struct {
 	Properties            string
 	ReconsumeTimes        Optional[int32]
 	UnitMode              Optional[bool]
-	Batch                 Optional[bool]
 	MaxReconsumeTimes     Optional[int32]
+	Batch                 Optional[bool]
+	BrokerName            string
 }
 
 func (h *SendMessageRequestHeader) fields(f *fieldSet) {
@@ -181,8 +183,46 @@ func (h *SendMessageRequestHeader) fields(f *fieldSet) {
 	f.str("properties", &h.Properties, optional)
 	f.optI32("reconsumeTimes", &h.ReconsumeTimes)
 	f.optBool("unitMode", &h.UnitMode)
-	f.optBool("batch", &h.Batch)
 	f.optI32("maxReconsumeTimes", &h.MaxReconsumeTimes)
+	f.optBool("batch", &h.Batch)
+	f.str("bname", &h.BrokerName, optional)
+}
+
+// sendMessageRequestHeaderV2 is the second name list of the same struct.
+type sendMessageRequestHeaderV2 SendMessageRequestHeader
+
+func (h *sendMessageRequestHeaderV2) fields(f *fieldSet) {
+	f.str("a", &h.ProducerGroup, required)
+	f.str("b", &h.Topic, required)
+	f.str("c", &h.DefaultTopic, required)
+	f.i32("d", &h.DefaultTopicQueueNums, required)
+	f.i32("e", &h.QueueID, required)
+	f.i32("f", &h.SysFlag, required)
+	f.i64("g", &h.BornTimestamp, required)
+	f.i32("h", &h.Flag, required)
+	f.str("i", &h.Properties, optional)
+	f.optI32("j", &h.ReconsumeTimes)
+	f.optBool("k", &h.UnitMode)
+	f.optI32("l", &h.MaxReconsumeTimes)
+	f.optBool("m", &h.Batch)
+	f.str("n", &h.BrokerName, optional)
+}
+
+// V2 is the header under the short names of SEND_MESSAGE_V2, SEND_BATCH_MESSAGE and SEND_REPLY_MESSAGE_V2. It shares
+// h's memory.
+func (h *SendMessageRequestHeader) V2() Header { return (*sendMessageRequestHeaderV2)(h) }
+
+// DecodeSend decodes the header of a send request under the names its code has: long ones for SEND_MESSAGE and
+// SEND_REPLY_MESSAGE, short ones for the others (SendMessageRequestHeader.parseRequestHeader, which has no fallback
+// either). Unlike Decode it lets h stay on the caller's stack.
+func (c *Command) DecodeSend(h *SendMessageRequestHeader) error {
+	switch c.Code {
+	case SendMessageV2, SendBatchMessage, SendReplyMessageV2:
+		(*sendMessageRequestHeaderV2)(h).fields(c.beginDecode())
+	default:
+		h.fields(c.beginDecode())
+	}
+	return c.endDecode()
 }
 
 // SendMessageResponseHeader is the reference's header class SendMessageResponseHeader.

@@ -28,7 +28,7 @@ func (h *CreateTopicRequestHeader) fields(f *fieldSet) {
 	f.i32("perm", &h.Perm, required)
 	f.str("topicFilterType", &h.TopicFilterType, required)
 	f.optI32("topicSysFlag", &h.TopicSysFlag)
-	f.boolean("order", &h.Order, required)
+	f.boolean("order", &h.Order, primitive) // the reference takes a missing one as false
 	f.str("attributes", &h.Attributes, optional)
 	f.optBool("force", &h.Force)
 }
