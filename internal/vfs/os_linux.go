@@ -1,0 +1,49 @@
+package vfs
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockByte0 takes an open-file-description lock: it conflicts with the POSIX locks of Java and, unlike those, with another open
+// file of the same process, and it is not lost when some other descriptor of the file is closed.
+func lockByte0(f *os.File) (unlock func(), err error) {
+	lock := unix.Flock_t{Type: unix.F_WRLCK, Whence: 0, Start: 0, Len: 1}
+	for {
+		err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lock)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+		return nil, ErrLocked
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	return func() {}, nil // closing the file gives it back
+}
+
+func syncData(f *os.File) error {
+	for {
+		err := unix.Fdatasync(int(f.Fd()))
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return &os.PathError{Op: "fdatasync", Path: f.Name(), Err: err}
+		}
+		return nil
+	}
+}
+
+func usage(dir string) (total, free uint64, err error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, 0, os.NewSyscallError("statfs", err)
+	}
+	block := uint64(st.Bsize)
+	return st.Blocks * block, st.Bavail * block, nil
+}
