@@ -15,12 +15,9 @@ const MaxWait = time.Second
 //		select { case <-timer.C(): case <-stop: return }
 //	}
 func Until(c Clock, dueMs int64) time.Duration {
-	left := dueMs - c.NowMs()
-	if left <= 0 {
+	now := c.NowMs()
+	if dueMs <= now {
 		return 0
 	}
-	if left >= MaxWait.Milliseconds() {
-		return MaxWait
-	}
-	return time.Duration(left) * time.Millisecond
+	return time.Duration(min(uint64(dueMs)-uint64(now), uint64(MaxWait.Milliseconds()))) * time.Millisecond
 }
