@@ -3,6 +3,8 @@ package conf
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
+	"runtime"
 	"slices"
 )
 
@@ -16,12 +18,19 @@ type Config struct {
 	Namesrv       Namesrv
 	NamesrvServer Server // the name server's listener
 
+	role    Role
+	cpus    int32
 	origins map[string]Origin // by qualified name; absent: the default
+	ignored []string          // keys of the sources that rocketd does not act on
+	notes   []string          // see Notes
 }
 
-// Default returns the defaults alone, for tests and as a starting point: paths and addresses are still empty.
-func Default() *Config {
-	c := &Config{}
+// Default returns the defaults alone, for tests and as a starting point: what Load fills in from the machine (paths,
+// addresses, the broker's name) is still empty.
+func Default() *Config { return defaults(runtime.NumCPU()) }
+
+func defaults(cpus int) *Config {
+	c := &Config{cpus: int32(max(cpus, 1))}
 	for _, k := range c.rows() {
 		k.value.reset()
 	}
@@ -30,7 +39,7 @@ func Default() *Config {
 
 // rows lists the keys of c in order, bound to c's fields.
 func (c *Config) rows() []key {
-	k := keySet{section: SectionRocketd, keys: make([]key, 0, 600)}
+	k := keySet{section: SectionRocketd, cpus: c.cpus, keys: make([]key, 0, 600)}
 	c.Rocketd.keys(&k)
 	k.section = SectionBroker
 	c.Broker.keys(&k)
@@ -53,26 +62,56 @@ func (c *Config) Get(name string) (string, bool) {
 	return "", false
 }
 
+// Origin tells where the effective value of a key, given as SECTION.KEY, came from.
+func (c *Config) Origin(qualified string) Origin { return c.origins[qualified] }
+
+// Ignored names the keys which a source sets and rocketd does not act on.
+func (c *Config) Ignored() []string { return slices.Clone(c.ignored) }
+
+// Notes are sentences that an operator should read at start: what was decided for him, and what looks wrong.
+func (c *Config) Notes() []string { return slices.Clone(c.notes) }
+
 // With returns a copy of c in which one key, given as KEY or SECTION.KEY, has another value.
 func (c *Config) With(name, text string) (*Config, error) {
 	next := c.clone()
-	found := false
-	for _, k := range next.rows() {
-		if k.name != name && k.qualified() != name {
-			continue
-		}
-		if err := k.setText(text); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		found = true
-	}
-	if !found {
+	rows := next.rows()
+	i := slices.IndexFunc(rows, func(k key) bool { return k.name == name || k.qualified() == name })
+	if i < 0 {
 		return nil, fmt.Errorf("%s: %w", name, ErrUnknownKey)
+	}
+	if err := next.set(rows, rows[i].qualified(), text, Origin{Source: sourceUpdate}); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if problems := next.relations(); len(problems) > 0 {
+		return nil, &Errors{Problems: problems}
 	}
 	return next, nil
 }
 
-// clone returns a copy that shares nothing with c which With or Load would write to.
+// set writes every row of a qualified name: some names stand in more than one class of the reference.
+func (c *Config) set(rows []key, qualified, text string, origin Origin) error {
+	found := false
+	for i := range rows {
+		k := &rows[i]
+		if k.qualified() != qualified {
+			continue
+		}
+		if err := k.setText(text); err != nil {
+			return err
+		}
+		found = true
+	}
+	if !found {
+		return ErrUnknownKey
+	}
+	if c.origins == nil {
+		c.origins = make(map[string]Origin)
+	}
+	c.origins[qualified] = origin
+	return nil
+}
+
+// clone returns a copy that shares nothing with c which an update writes to.
 func (c *Config) clone() *Config {
 	next := *c
 	next.origins = maps.Clone(c.origins)
@@ -81,17 +120,10 @@ func (c *Config) clone() *Config {
 	return &next
 }
 
-func (c *Config) setOrigin(k *key, o Origin) {
-	if c.origins == nil {
-		c.origins = make(map[string]Origin)
+// CommitLogDir is storePathCommitLog, by default commitlog below storePathRootDir (MessageStoreConfig.getStorePathCommitLog).
+func (c *Store) CommitLogDir() string {
+	if c.StorePathCommitLog != "" {
+		return c.StorePathCommitLog
 	}
-	c.origins[k.qualified()] = o
-}
-
-// Origin tells where the effective value of a key, given as SECTION.KEY, came from.
-func (c *Config) Origin(qualified string) Origin { return c.origins[qualified] }
-
-// relations reports keys whose values do not go together.
-func (c *Config) relations() []Problem {
-	return nil
+	return filepath.Join(c.StorePathRootDir, "commitlog")
 }

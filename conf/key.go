@@ -60,6 +60,7 @@ func (k *key) setText(text string) error {
 // keySet collects the rows of the key lists.
 type keySet struct {
 	section Section
+	cpus    int32 // some of the reference's defaults follow the number of processors
 	keys    []key
 }
 

@@ -4,7 +4,7 @@ import "fmt"
 
 // Origin says where a value came from: a file and line, a variable, a flag. The zero Origin is the default.
 type Origin struct {
-	Source string // "broker.conf", "environment", "flag", "derived", "update"
+	Source string // a file's path, environment, flag, machine, update
 	Detail string // variable or flag name; empty for files
 	Line   int    // of a file, from 1
 }
@@ -22,3 +22,16 @@ func (o Origin) String() string {
 		return o.Source
 	}
 }
+
+// overFiles tells whether o is a source that files do not override.
+func (o Origin) overFiles() bool {
+	return o.Source == sourceFlag || o.Source == sourceEnvironment && o.Detail != "NAMESRV_ADDR" && o.Detail != "ROCKETMQ_HOME"
+}
+
+// Sources that are not files.
+const (
+	sourceEnvironment = "environment"
+	sourceFlag        = "flag"
+	sourceUpdate      = "update"
+	sourceMachine     = "machine"
+)

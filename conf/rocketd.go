@@ -50,29 +50,10 @@ type Rocketd struct {
 	Groups []GroupSpec
 }
 
-// TopicSpec is a topic to create at start. As text: NAME[:QUEUES].
-type TopicSpec struct {
-	Name   string
-	Queues int32  // read and write queues; 0: defaultTopicQueueNums
-	Perm   int32  // 6 read and write, 4 read, 2 write; 0: 6
-	Order  bool   // ordered topic
-	Type   string // message.type: NORMAL, FIFO, DELAY, TRANSACTION, MIXED; empty: none is recorded
-}
-
-// GroupSpec is a subscription group to create at start. As text: NAME[:RETRY_MAX_TIMES].
-type GroupSpec struct {
-	Name               string
-	RetryMaxTimes      int32 // -1: the reference's default, 16
-	ConsumeEnable      bool
-	BroadcastEnable    bool
-	ConsumeFromMin     bool
-	ConsumeMsgsOrderly bool
-}
-
 func (c *Rocketd) keys(k *keySet) {
 	k.str("dataDir", &c.DataDir, "./rocketd-data", acts)
 	k.str("host", &c.Host, "", acts)
-	k.str("advertise", &c.Advertise, "", acts)
+	k.str("advertise", &c.Advertise, "", acts, valid(checkAdvertise))
 	k.i32("httpPort", &c.HTTPPort, 10988, acts, between(-1, 65535))
 	k.str("logLevel", &c.LogLevel, "info", acts, oneOf("debug", "info", "warn", "error"))
 	k.str("logFormat", &c.LogFormat, "text", acts, oneOf("text", "json"))
@@ -87,4 +68,6 @@ func (c *Rocketd) keys(k *keySet) {
 	k.i64("diskMinFreeBytes", &c.DiskMinFreeBytes, 536870912, acts, atLeast(0))
 	k.i32("gcPercent", &c.GCPercent, 100, acts, between(10, 1000))
 	k.i64("memoryLimitBytes", &c.MemoryLimitBytes, 0, acts, atLeast(0))
+	k.add("topics", &topicsValue{&c.Topics}, []rule{acts})
+	k.add("groups", &groupsValue{&c.Groups}, []rule{acts})
 }

@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,16 +30,8 @@ func (c *Config) update(section Section, blackList string, changes []Property) (
 	rows := next.rows()
 	var problems []Problem
 	for _, p := range changes {
-		for i := range rows {
-			k := &rows[i]
-			if k.name != p.Key || k.section != section {
-				continue
-			}
-			if err := k.setText(p.Value); err != nil {
-				problems = append(problems, Problem{Origin: Origin{Source: "update", Line: p.Line}, Key: p.Key, Message: err.Error()})
-				break
-			}
-			next.setOrigin(k, Origin{Source: "update"})
+		if err := next.set(rows, string(section)+"."+p.Key, p.Value, Origin{Source: sourceUpdate}); err != nil && !errors.Is(err, ErrUnknownKey) {
+			problems = append(problems, Problem{Origin: Origin{Source: sourceUpdate, Line: p.Line}, Key: p.Key, Message: err.Error()})
 		}
 	}
 	if problems = append(problems, next.relations()...); len(problems) > 0 {

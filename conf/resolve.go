@@ -1,0 +1,161 @@
+package conf
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+const (
+	loopback     = "127.0.0.1"
+	allAddresses = "0.0.0.0"
+)
+
+// derive sets a key that no source has spoken about.
+func (c *Config) derive(qualified, text string) {
+	if c.origins[qualified].Source != "" || text == "" {
+		return
+	}
+	// The rows' own checks hold for what is derived here, and the names are ours: there is nothing to report.
+	if err := c.set(c.rows(), qualified, text, Origin{Source: sourceMachine}); err != nil {
+		panic("conf: " + qualified + ": " + err.Error())
+	}
+}
+
+// resolvePaths fills in the data directory and the files below it. It returns those files that run-time updates were
+// saved to and that no -c has read already.
+func (c *Config) resolvePaths(in Input) (saved []string) {
+	if in.Role != RoleNamesrv && c.Store.StorePathRootDir != "" {
+		c.derive("rocketd.dataDir", c.Store.StorePathRootDir)
+	}
+	data := c.Rocketd.DataDir
+	c.derive("broker.storePathRootDir", data)
+	c.derive("namesrv.kvConfigPath", filepath.Join(data, "namesrv", "kvConfig.json"))
+
+	brokerFile, namesrvFile := "", ""
+	for _, path := range in.Files {
+		switch {
+		case isYAML(path):
+			brokerFile, namesrvFile = path, path
+		case fileSection(path, in.Role) == SectionNamesrv:
+			namesrvFile = path
+		default:
+			brokerFile = path
+		}
+	}
+	if brokerFile == "" && c.Broker.BrokerConfigPath == "" {
+		brokerFile = filepath.Join(c.Store.StorePathRootDir, "config", "broker.properties")
+	}
+	if namesrvFile == "" && c.Namesrv.ConfigStorePath == "" {
+		namesrvFile = filepath.Join(data, "namesrv", "namesrv.properties")
+	}
+	c.derive("broker.brokerConfigPath", brokerFile)
+	c.derive("namesrv.configStorePath", namesrvFile)
+	for _, path := range []string{c.Broker.BrokerConfigPath, c.Namesrv.ConfigStorePath} {
+		read := false
+		for _, f := range in.Files {
+			read = read || f == path
+		}
+		if !read {
+			saved = append(saved, path)
+		}
+	}
+	return saved
+}
+
+// resolve fills in what the machine decides.
+func (c *Config) resolve(in Input) {
+	c.derive("broker.brokerName", in.Machine.Hostname)
+	c.derive("broker.brokerName", "DEFAULT_BROKER")
+	c.resolveIdentity()
+	c.resolveListening(in)
+	c.resolveAdvertised(in.Machine)
+	c.derive("broker.brokerIP2", c.Broker.BrokerIP1)
+	if port := c.Broker.ListenPort; port > 0 && port < 65535 && c.Store.HAListenPort == 0 {
+		c.derive("broker.haListenPort", strconv.Itoa(int(port)+1))
+	}
+}
+
+// resolveIdentity makes a master's id 0, as BrokerStartup.buildBrokerController does.
+func (c *Config) resolveIdentity() {
+	if c.Store.BrokerRole != "SLAVE" && c.Broker.BrokerID != 0 {
+		c.note("brokerId %d is taken as 0, because brokerRole is %s", c.Broker.BrokerID, c.Store.BrokerRole)
+		c.Broker.BrokerID = 0
+	}
+}
+
+// resolveListening decides the listen address: what was said, else nothing beyond this machine by accident.
+func (c *Config) resolveListening(in Input) {
+	host := c.Rocketd.Host
+	if host == "" {
+		host = loopback
+		ip1 := c.origins["broker.brokerIP1"]
+		switch {
+		case in.Machine.InContainer:
+			host = allAddresses
+		case ip1.Line > 0 && !isLoopback(c.Broker.BrokerIP1):
+			host = allAddresses
+			c.note("listening on all addresses, because %s sets brokerIP1 to %s", ip1, c.Broker.BrokerIP1)
+		}
+	}
+	c.derive("broker.bindAddress", host)
+	c.derive("namesrv.bindAddress", host)
+}
+
+// resolveAdvertised decides the host that clients are told.
+func (c *Config) resolveAdvertised(m Machine) {
+	if host, _ := splitAdvertise(c.Rocketd.Advertise); host != "" {
+		delete(c.origins, "broker.brokerIP1")
+		c.derive("broker.brokerIP1", host)
+	}
+	bind := c.Server.BindAddress
+	switch {
+	case !isUnspecified(bind):
+		c.derive("broker.brokerIP1", bind)
+	case len(m.Addresses) > 0:
+		c.derive("broker.brokerIP1", m.Addresses[0].String())
+	default:
+		c.derive("broker.brokerIP1", loopback)
+	}
+	if isLoopback(bind) && !isLoopback(c.Broker.BrokerIP1) {
+		c.note("clients are told %s, but the broker listens on %s only; host=0.0.0.0 opens it to the network",
+			c.Broker.BrokerIP1, bind)
+	}
+}
+
+func (c *Config) note(format string, args ...any) {
+	c.notes = append(c.notes, fmt.Sprintf(format, args...))
+}
+
+// BrokerAddr is the HOST:PORT that clients are told to reach the broker at, when it listens on port.
+func (c *Config) BrokerAddr(port int) string {
+	if _, advertised := splitAdvertise(c.Rocketd.Advertise); advertised != "" {
+		return net.JoinHostPort(c.Broker.BrokerIP1, advertised)
+	}
+	return net.JoinHostPort(c.Broker.BrokerIP1, strconv.Itoa(port))
+}
+
+// NamesrvAddr is the HOST:PORT to give to clients for the name server, when it listens on port.
+func (c *Config) NamesrvAddr(port int) string {
+	host := c.NamesrvServer.BindAddress
+	if isUnspecified(host) {
+		host = c.Broker.BrokerIP1
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && addr.IsLoopback()
+}
+
+func isUnspecified(host string) bool {
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "" || err == nil && addr.IsUnspecified()
+}
