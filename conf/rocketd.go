@@ -3,7 +3,7 @@ package conf
 // Rocketd holds rocketd's own keys.
 type Rocketd struct {
 	// DataDir is the directory of all files of the process, created when missing. The store lies directly in it, as
-	// below the reference's storePathRootDir. Default ./rocketd-data.
+	// below the reference's storePathRootDir. Default: ./rocketd-data.
 	DataDir string
 	// Host is the address that the process listens on: an IP address or a host name. Empty: 127.0.0.1, but all
 	// addresses inside a container and when a file sets brokerIP1 to an address that is not a loopback one.
@@ -11,37 +11,43 @@ type Rocketd struct {
 	// Advertise is the HOST or HOST:PORT that clients are told to reach the broker at. Empty: 127.0.0.1 when listening
 	// on loopback, else brokerIP1, else the first address of this machine that others can reach; the broker's port.
 	Advertise string
-	// HTTPPort serves health, metrics and the console; 0 picks a port, -1 serves nothing. Default 10988.
+	// HTTPPort serves health, metrics and the console; 0 picks a port, -1 serves nothing. Default: 10988.
 	HTTPPort int32
-	// LogLevel is the least severe level logged: debug, info, warn or error. Default info.
+	// LogLevel is the least severe level logged: debug, info, warn or error. Default: info.
 	LogLevel string
-	// LogFormat is text or json. Default text.
+	// LogFormat is text or json. Default: text.
 	LogFormat string
 
-	// MaxFrameBytes bounds one frame of the wire; a longer one closes the connection. Default 16777216.
+	// MaxFrameBytes bounds one frame of the wire; a longer one closes the connection. Default: 16777216.
 	MaxFrameBytes int32
-	// MaxConnections bounds the open connections of each listener; further ones are refused. Default 65536.
+	// MaxConnections bounds the open connections of each listener; further ones are closed at once. Default: 20000.
 	MaxConnections int32
 	// MaxInFlightPerConnection bounds the requests of one connection that are not answered yet; further ones are
-	// answered SYSTEM_BUSY. Default 1024.
+	// answered SYSTEM_BUSY. Default: 32768.
 	MaxInFlightPerConnection int32
-	// MaxOutboundBytes bounds what waits for one slow reader; over it the connection is closed. Default 67108864.
+	// MaxInboundBytesTotal bounds what all connections of a listener have sent and what is not worked off yet: further
+	// requests are answered SYSTEM_BUSY. Default: 268435456.
+	MaxInboundBytesTotal int64
+	// MaxOutboundBytes bounds what waits for one slow reader; over it the connection is closed. Default: 16777216.
 	MaxOutboundBytes int32
-	// EventLoops is the number of event loops of each listener. 0: one for each processor, at most 4. Default 0.
+	// MaxOutboundBytesTotal bounds what waits for slow readers over all connections of a listener; over it the ones that
+	// already keep bytes waiting are closed. Default: 67108864.
+	MaxOutboundBytesTotal int64
+	// EventLoops is the number of event loops of each listener. 0: one for each processor, at most 4. Default: 0.
 	EventLoops int32
-	// MaxHeldPulls bounds the pulls that wait for messages; further ones are answered at once. Default 100000.
+	// MaxHeldPulls bounds the pulls that wait for messages; further ones are answered at once. Default: 100000.
 	MaxHeldPulls int32
-	// MaxTopics bounds the topics of the broker; creating one more is refused. Default 100000.
+	// MaxTopics bounds the topics of the broker; creating one more is refused. Default: 100000.
 	MaxTopics int32
-	// MaxGroups bounds the subscription groups of the broker; creating one more is refused. Default 100000.
+	// MaxGroups bounds the subscription groups of the broker; creating one more is refused. Default: 100000.
 	MaxGroups int32
 	// DiskMinFreeBytes: writing is refused while less is free, whatever the share; with as much free, the
-	// reference's ratios do not count. 0: only the ratios count, as in the reference. Default 536870912.
+	// reference's ratios do not count. 0: only the ratios count, as in the reference. Default: 536870912.
 	DiskMinFreeBytes int64
 
-	// GCPercent is the Go collector's GOGC; lower takes less memory and more processor time. Default 100.
+	// GCPercent is the Go collector's GOGC; lower takes less memory and more processor time. Default: 100.
 	GCPercent int32
-	// MemoryLimitBytes is the Go runtime's soft limit on its own memory; 0: none. Default 0.
+	// MemoryLimitBytes is the Go runtime's soft limit on its own memory; 0: none. Default: 0.
 	MemoryLimitBytes int64
 
 	// Topics are created at start when missing.
@@ -58,9 +64,11 @@ func (c *Rocketd) keys(k *keySet) {
 	k.str("logLevel", &c.LogLevel, "info", acts, oneOf("debug", "info", "warn", "error"))
 	k.str("logFormat", &c.LogFormat, "text", acts, oneOf("text", "json"))
 	k.i32("maxFrameBytes", &c.MaxFrameBytes, 16777216, acts, between(65536, 1073741824))
-	k.i32("maxConnections", &c.MaxConnections, 65536, acts, atLeast(1))
-	k.i32("maxInFlightPerConnection", &c.MaxInFlightPerConnection, 1024, acts, atLeast(1))
-	k.i32("maxOutboundBytes", &c.MaxOutboundBytes, 67108864, acts, atLeast(1048576))
+	k.i32("maxConnections", &c.MaxConnections, 20000, acts, atLeast(1))
+	k.i32("maxInFlightPerConnection", &c.MaxInFlightPerConnection, 32768, acts, atLeast(1))
+	k.i64("maxInboundBytesTotal", &c.MaxInboundBytesTotal, 268435456, acts, atLeast(1048576))
+	k.i32("maxOutboundBytes", &c.MaxOutboundBytes, 16777216, acts, atLeast(65536))
+	k.i64("maxOutboundBytesTotal", &c.MaxOutboundBytesTotal, 67108864, acts, atLeast(1048576))
 	k.i32("eventLoops", &c.EventLoops, 0, acts, between(0, 256))
 	k.i32("maxHeldPulls", &c.MaxHeldPulls, 100000, acts, atLeast(0))
 	k.i32("maxTopics", &c.MaxTopics, 100000, acts, atLeast(1))

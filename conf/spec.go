@@ -24,9 +24,9 @@ type GroupSpec struct {
 	RetryMaxTimes          int32 // deliveries after the first before a message is dead; default 16
 	RetryQueueNums         int32 // queues of the retry topic; default 1
 	ConsumeEnable          bool  // default true
-	ConsumeBroadcastEnable bool  // default true
-	ConsumeFromMinEnable   bool  // default true
-	ConsumeMessageOrderly  bool  // default false
+	BroadcastEnable bool  // default true
+	ConsumeFromMin   bool  // default true
+	ConsumeMsgsOrderly  bool  // default false
 }
 
 type topicsValue struct{ p *[]TopicSpec }
@@ -94,9 +94,9 @@ func (v *groupsValue) text() string {
 			got, def bool
 		}{
 			{"consumeEnable", g.ConsumeEnable, true},
-			{"consumeBroadcastEnable", g.ConsumeBroadcastEnable, true},
-			{"consumeFromMinEnable", g.ConsumeFromMinEnable, true},
-			{"consumeMessageOrderly", g.ConsumeMessageOrderly, false},
+			{"consumeBroadcastEnable", g.BroadcastEnable, true},
+			{"consumeFromMinEnable", g.ConsumeFromMin, true},
+			{"consumeMessageOrderly", g.ConsumeMsgsOrderly, false},
 		} {
 			if f.got != f.def {
 				e += "," + f.name + "=" + strconv.FormatBool(f.got)
@@ -116,9 +116,9 @@ func (v *groupsValue) set(text string) error {
 		k.i32("retryMaxTimes", &g.RetryMaxTimes, 16, atLeast(-1))
 		k.i32("retryQueueNums", &g.RetryQueueNums, 1, between(1, 65536))
 		k.boolean("consumeEnable", &g.ConsumeEnable, true)
-		k.boolean("consumeBroadcastEnable", &g.ConsumeBroadcastEnable, true)
-		k.boolean("consumeFromMinEnable", &g.ConsumeFromMinEnable, true)
-		k.boolean("consumeMessageOrderly", &g.ConsumeMessageOrderly, false)
+		k.boolean("consumeBroadcastEnable", &g.BroadcastEnable, true)
+		k.boolean("consumeFromMinEnable", &g.ConsumeFromMin, true)
+		k.boolean("consumeMessageOrderly", &g.ConsumeMsgsOrderly, false)
 		return k, k.start("retryMaxTimes", number)
 	})
 	if err != nil {
