@@ -1,0 +1,97 @@
+package rocketd.scenario;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.producer.LocalTransactionState;
+import org.apache.rocketmq.client.producer.TransactionListener;
+import org.apache.rocketmq.client.producer.TransactionMQProducer;
+import org.apache.rocketmq.client.producer.TransactionSendResult;
+import org.apache.rocketmq.common.message.Message;
+import org.apache.rocketmq.common.message.MessageExt;
+
+final class TransactionScenarios {
+    static void add(Map<String, Scenario> all) {
+        all.put("transaction", TransactionScenarios::decided);
+        all.put("transaction_check", TransactionScenarios::checked);
+    }
+
+    private static TransactionMQProducer producer(Env env, TransactionListener listener) throws Exception {
+        TransactionMQProducer p = new TransactionMQProducer(env.group("tx"));
+        p.setNamesrvAddr(env.namesrv);
+        p.setInstanceName(env.instance());
+        p.setSendMsgTimeout(10000);
+        p.setTransactionListener(listener);
+        env.onClose(p::shutdown);
+        p.start();
+        return p;
+    }
+
+    private static Inbox subscribe(Env env, String topic) throws Exception {
+        Inbox inbox = new Inbox();
+        DefaultMQPushConsumer c = env.consumer(env.group("c"));
+        c.subscribe(topic, "*");
+        c.registerMessageListener(inbox);
+        c.start();
+        return inbox;
+    }
+
+    static void decided(Env env, Facts f) throws Exception {
+        String topic = env.topic("t");
+        TransactionMQProducer p = producer(env, new TransactionListener() {
+            @Override
+            public LocalTransactionState executeLocalTransaction(Message m, Object arg) {
+                return (Integer) arg % 2 == 0 ? LocalTransactionState.COMMIT_MESSAGE : LocalTransactionState.ROLLBACK_MESSAGE;
+            }
+
+            @Override
+            public LocalTransactionState checkLocalTransaction(MessageExt m) {
+                return LocalTransactionState.UNKNOW;
+            }
+        });
+        for (int i = 0; i < 20; i++) {
+            TransactionSendResult r = p.sendMessageInTransaction(Env.message(topic, "TagT", "k" + i, "body " + i), i);
+            f.see("status", r.getSendStatus());
+        }
+        Inbox inbox = subscribe(env, topic);
+        inbox.expect(f, "committed", 10, 60000);
+        if (inbox.size() > 0) {
+            MessageExt m = inbox.all().get(0).message;
+            f.see("properties", new java.util.TreeSet<>(m.getProperties().keySet()));
+            f.see("sysFlag", m.getSysFlag());
+            f.must(m.getPreparedTransactionOffset() > 0 || m.getCommitLogOffset() == 0, "prepared offset");
+        }
+    }
+
+    /** Needs a broker whose first check comes within the waiting time. */
+    static void checked(Env env, Facts f) throws Exception {
+        String topic = env.topic("t");
+        ConcurrentHashMap<String, AtomicInteger> asked = new ConcurrentHashMap<>();
+        TransactionMQProducer p = producer(env, new TransactionListener() {
+            @Override
+            public LocalTransactionState executeLocalTransaction(Message m, Object arg) {
+                return LocalTransactionState.UNKNOW;
+            }
+
+            @Override
+            public LocalTransactionState checkLocalTransaction(MessageExt m) {
+                asked.computeIfAbsent(Env.text(m), k -> new AtomicInteger()).incrementAndGet();
+                return Env.text(m).endsWith("commit") ? LocalTransactionState.COMMIT_MESSAGE : LocalTransactionState.ROLLBACK_MESSAGE;
+            }
+        });
+        for (int i = 0; i < 5; i++) {
+            p.sendMessageInTransaction(Env.message(topic, "", "k", i + " commit"), i);
+            p.sendMessageInTransaction(Env.message(topic, "", "k", i + " rollback"), i);
+        }
+        Inbox inbox = subscribe(env, topic);
+        inbox.expect(f, "committed", 5, 120000);
+        Env.await(60000, () -> asked.size() >= 10);
+        f.see("asked", asked.size());
+        f.must(asked.size() == 10, "asked for " + asked.size() + " of 10");
+        f.must(inbox.bodies().keySet().stream().allMatch(b -> b.endsWith("commit")), "a rolled back message is visible");
+    }
+
+    private TransactionScenarios() {
+    }
+}

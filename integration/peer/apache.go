@@ -1,0 +1,96 @@
+package peer
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var jvmOpens = []string{
+	"--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+	"--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
+	"--add-opens=java.base/java.nio=ALL-UNNAMED",
+	"--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+}
+
+// OracleClassPath is the class path of Apache's broker, name server, tools, examples and proxy.
+func OracleClassPath() string {
+	return filepath.Join(Root(), "integration", "java", "oracle", "target", "lib", "*")
+}
+
+// Java makes a command that runs a class of Apache's own artifacts.
+func Java(home string, jvm []string, class string, args ...string) *exec.Cmd {
+	all := append(append([]string{}, jvmOpens...), "-Duser.home="+home)
+	all = append(append(all, jvm...), "-cp", OracleClassPath(), class)
+	cmd := exec.Command("java", append(all, args...)...)
+	cmd.Env = append(os.Environ(), "ROCKETMQ_HOME="+home)
+	return cmd
+}
+
+// StartApache starts Apache's name server and broker on free ports with a store in dir, which may hold one already.
+// Lines are added to broker.conf.
+func StartApache(t testing.TB, dir string, lines ...string) *Cluster {
+	t.Helper()
+	NeedJava(t)
+	port := FreePorts(t)
+	c := &Cluster{Name: "apache", Namesrv: fmt.Sprintf("127.0.0.1:%d", FreePorts(t)), Broker: fmt.Sprintf("127.0.0.1:%d", port), Dir: dir}
+	c.startApacheNamesrv(t)
+	c.startApacheBroker(t, c.Namesrv, lines...)
+	return c
+}
+
+// StartApacheNamesrv starts Apache's name server alone.
+func StartApacheNamesrv(t testing.TB, dir string) *Cluster {
+	t.Helper()
+	NeedJava(t)
+	c := &Cluster{Name: "apache", Namesrv: fmt.Sprintf("127.0.0.1:%d", FreePorts(t)), Dir: dir}
+	c.startApacheNamesrv(t)
+	return c
+}
+
+// StartApacheBroker starts Apache's broker alone; it registers with the given name servers.
+func StartApacheBroker(t testing.TB, dir, namesrv string, lines ...string) *Cluster {
+	t.Helper()
+	NeedJava(t)
+	c := &Cluster{Name: "apache", Namesrv: namesrv, Broker: fmt.Sprintf("127.0.0.1:%d", FreePorts(t)), Dir: dir}
+	c.startApacheBroker(t, namesrv, lines...)
+	return c
+}
+
+func (c *Cluster) startApacheNamesrv(t testing.TB) {
+	t.Helper()
+	home := t.TempDir()
+	_, port, _ := strings.Cut(c.Namesrv, ":")
+	conf := filepath.Join(home, "namesrv.conf")
+	write(t, conf, "listenPort="+port, "kvConfigPath="+home+"/kvConfig.json", "configStorePath="+home+"/namesrv.properties")
+	p := start(t, Java(home, []string{"-Xmx256m"}, "org.apache.rocketmq.namesrv.NamesrvStartup", "-c", conf), filepath.Join(home, "namesrv.out"))
+	p.awaitLine(t, "boot success", time.Minute)
+	c.processes = append(c.processes, p)
+}
+
+func (c *Cluster) startApacheBroker(t testing.TB, namesrv string, lines ...string) {
+	t.Helper()
+	home := t.TempDir()
+	_, port, _ := strings.Cut(c.Broker, ":")
+	conf := filepath.Join(home, "broker.conf")
+	write(t, conf, append([]string{
+		"brokerClusterName=DefaultCluster", "brokerName=broker-a", "brokerId=0", "brokerIP1=127.0.0.1", "listenPort=" + port,
+		"namesrvAddr=" + namesrv, "storePathRootDir=" + c.Dir, "storePathCommitLog=" + filepath.Join(c.Dir, "commitlog"),
+		"brokerRole=ASYNC_MASTER", "flushDiskType=ASYNC_FLUSH", "autoCreateTopicEnable=true", "waitTimeMillsInSendQueue=5000",
+	}, lines...)...)
+	p := start(t, Java(home, []string{"-Xms256m", "-Xmx1g", "-XX:MaxDirectMemorySize=1g"}, "org.apache.rocketmq.broker.BrokerStartup", "-c", conf),
+		filepath.Join(home, "broker.out"))
+	p.awaitLine(t, "boot success", 2*time.Minute)
+	c.processes = append(c.processes, p)
+}
+
+func write(t testing.TB, name string, lines ...string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
