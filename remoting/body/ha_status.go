@@ -48,11 +48,9 @@ type HAClient struct {
 	LastReadTimestamp       int64
 	LastWriteTimestamp      int64
 	MasterFlushOffset       int64
-	Activated               bool
 }
 
 func (h *HAClient) members(m *members) {
-	m.boolean("activated", &h.Activated)
 	m.i64("lastReadTimestamp", &h.LastReadTimestamp)
 	m.i64("lastWriteTimestamp", &h.LastWriteTimestamp)
 	m.optStr("masterAddr", &h.MasterAddr)

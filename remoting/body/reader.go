@@ -84,7 +84,7 @@ func (r *reader) comment() bool {
 	return true
 }
 
-// begin enters an object or list. It is false for null and "", which are skipped.
+// begin enters an object or list. It is false for null, "" and an empty input, which are skipped.
 func (r *reader) begin(open byte) bool {
 	c := r.peek()
 	if c == open {
@@ -94,6 +94,9 @@ func (r *reader) begin(open byte) bool {
 			return false
 		}
 		return true
+	}
+	if c == 0 && r.depth == 0 {
+		return false // nothing at all
 	}
 	if text, kind := r.scalar(); r.err == nil && kind != null && len(text) > 0 {
 		r.fail("expected %q, got %.32q", open, text)
@@ -364,7 +367,7 @@ func (r *reader) double() (float64, bool) {
 		text = text[:last]
 	}
 	v, err := strconv.ParseFloat(string(text), 64)
-	if err != nil {
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 		r.fail("expected a number, got %.32q", text)
 		return 0, false
 	}

@@ -20,10 +20,10 @@ func (s *SubscriptionData) members(m *members) {
 		listOf(m.x, &s.CodeSet, int32Value)
 	}
 	m.optStr("expressionType", &s.ExpressionType)
-	m.str("subString", &s.SubString)
+	m.optStr("subString", &s.SubString)
 	m.i64("subVersion", &s.SubVersion)
 	m.strs("tagsSet", &s.TagsSet)
-	m.str("topic", &s.Topic)
+	m.optStr("topic", &s.Topic)
 }
 
 // QuerySubscriptionReply is the reply of QUERY_SUBSCRIPTION_BY_CONSUMER (QuerySubscriptionResponseBody).
