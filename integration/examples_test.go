@@ -1,0 +1,196 @@
+package integration
+
+import (
+	"bytes"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rocketd/rocketd/integration/peer"
+)
+
+// program is one of Apache's published example classes, with what its output must hold.
+type program struct {
+	class string
+	args  []string
+	// want is counted in the output until count hits are there.
+	want  string
+	count int
+	// stays keeps a consumer running until the story ends.
+	stays bool
+	// started is awaited before the next program starts, when the program stays.
+	started string
+}
+
+const received = `MessageExt \[`
+
+var exampleStories = []struct {
+	name     string
+	programs []program
+}{
+	{"quickstart", []program{
+		{class: "quickstart.Producer", want: "SEND_OK", count: 1000},
+		{class: "quickstart.Consumer", want: received, count: 1000, stays: true},
+	}},
+	{"simple", []program{
+		{class: "simple.Producer", want: "SEND_OK", count: 128},
+		{class: "simple.OnewayProducer"},
+		{class: "simple.PushConsumer", want: received, count: 228, stays: true},
+		{class: "simple.PullConsumer", want: received, count: 1, stays: true},
+		{class: "simple.LitePullConsumerSubscribe", want: received, count: 228, stays: true},
+	}},
+	{"simple async", []program{{class: "simple.AsyncProducer", want: `\d +OK `, count: 100}}},
+	{"lite pull assign", []program{
+		{class: "simple.Producer", want: "SEND_OK", count: 128},
+		{class: "simple.LitePullConsumerAssign", want: received, count: 30, stays: true},
+	}},
+	{"lite pull assign with expression", []program{
+		{class: "simple.Producer", want: "SEND_OK", count: 128},
+		{class: "simple.LitePullConsumerAssignWithSubExpression", want: received, count: 1, stays: true},
+	}},
+	{"batch", []program{
+		{class: "batch.SimpleBatchProducer", want: "SEND_OK", count: 1},
+		{class: "batch.SplitBatchProducer", want: "SEND_OK", count: 2},
+	}},
+	{"tag filter", []program{
+		{class: "filter.TagFilterConsumer", want: received, count: 40, stays: true, started: "Consumer Started"},
+		{class: "filter.TagFilterProducer", want: "SEND_OK", count: 60},
+	}},
+	{"sql filter", []program{
+		{class: "filter.SqlFilterConsumer", want: received, count: 3, stays: true, started: "Consumer Started"},
+		{class: "filter.SqlFilterProducer", want: "SEND_OK", count: 10},
+	}},
+	{"order", []program{
+		{class: "ordermessage.Producer", want: "SEND_OK", count: 100},
+		{class: "quickstart.Producer", want: "SEND_OK", count: 1000},
+		{class: "ordermessage.Consumer", want: received, count: 100, stays: true},
+	}},
+	{"broadcast", []program{
+		{class: "broadcast.PushConsumer", want: received, count: 100, stays: true, started: "Consumer Started"},
+		{class: "quickstart.Producer", want: "SEND_OK", count: 1000},
+	}},
+	{"schedule", []program{
+		{class: "schedule.ScheduledMessageConsumer", want: `Receive message\[msgId`, count: 100, stays: true},
+		{class: "schedule.ScheduledMessageProducer"},
+	}},
+	{"timer", []program{
+		{class: "schedule.TimerMessageConsumer", want: `Receive message\[msgId`, count: 10, stays: true},
+		{class: "schedule.TimerMessageProducer", want: "SEND_OK", count: 10},
+	}},
+	{"transaction", []program{{class: "transaction.TransactionProducer", want: "SEND_OK", count: 10, stays: true}}},
+	{"request reply", []program{
+		{class: "rpc.ResponseConsumer", want: "reply to", count: 1, stays: true, started: "Consumer Started"},
+		{class: "rpc.RequestProducer", want: "replyMessage: Message", count: 1},
+	}},
+}
+
+// TestApacheExamples runs Apache's published example programs, unmodified, against rocketd. Some have the name server's
+// address 127.0.0.1:9876 built in, so it runs on the default ports.
+func TestApacheExamples(t *testing.T) {
+	peer.NeedJava(t)
+	for _, address := range []string{"127.0.0.1:9876", "127.0.0.1:10911"} {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			if os.Getenv("CI") != "" {
+				t.Fatalf("the example programs need the default ports: %v", err)
+			}
+			t.Skipf("the example programs need the default ports: %v", err)
+		}
+		_ = l.Close()
+	}
+	for _, story := range exampleStories {
+		t.Run(story.name, func(t *testing.T) {
+			peer.StartRocketdAt(t, t.TempDir(), "9876", "10911")
+			var running []*runningProgram
+			for _, p := range story.programs {
+				r := startProgram(t, p)
+				running = append(running, r)
+				if p.stays && p.started != "" {
+					r.await(t, p.started, 1)
+				}
+				if !p.stays {
+					r.end(t)
+				}
+			}
+			for _, r := range running {
+				if r.want != "" {
+					r.await(t, r.want, r.count)
+				}
+			}
+		})
+	}
+}
+
+type runningProgram struct {
+	program
+	cmd  *exec.Cmd
+	done chan struct{}
+	mu   sync.Mutex
+	out  bytes.Buffer // guarded by mu
+}
+
+func (r *runningProgram) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.out.Write(b)
+}
+
+func (r *runningProgram) output() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.out.String()
+}
+
+func startProgram(t *testing.T, p program) *runningProgram {
+	t.Helper()
+	home := t.TempDir()
+	r := &runningProgram{program: p, done: make(chan struct{})}
+	r.cmd = peer.Java(home, []string{"-Xmx256m", "-Drocketmq.namesrv.addr=127.0.0.1:9876", "-Drocketmq.client.logRoot=" + filepath.Join(home, "log")},
+		"org.apache.rocketmq.example."+p.class, p.args...)
+	r.cmd.Stdout, r.cmd.Stderr = r, r
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = r.cmd.Wait()
+		close(r.done)
+	}()
+	t.Cleanup(func() {
+		_ = r.cmd.Process.Signal(syscall.SIGKILL)
+		<-r.done
+	})
+	return r
+}
+
+func (r *runningProgram) await(t *testing.T, pattern string, count int) {
+	t.Helper()
+	re := regexp.MustCompile(pattern)
+	deadline := time.Now().Add(90 * time.Second)
+	for {
+		n := len(re.FindAllString(r.output(), -1))
+		if n >= count {
+			return
+		}
+		if time.Now().After(deadline) {
+			out := r.output()
+			t.Fatalf("%s: %d of %d times %q\n%s", r.class, n, count, pattern, out[max(0, len(out)-1500):])
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (r *runningProgram) end(t *testing.T) {
+	t.Helper()
+	select {
+	case <-r.done:
+	case <-time.After(120 * time.Second):
+		out := r.output()
+		t.Fatalf("%s does not end\n%s", r.class, out[max(0, len(out)-1500):])
+	}
+}
