@@ -1,5 +1,3 @@
-// Package vfs is the file-system seam of the store: production uses OS, tests a file system that fails, delays or
-// crashes at the k-th operation, and brokertest one in memory.
 package vfs
 
 import (
