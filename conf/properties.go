@@ -60,23 +60,22 @@ type propertiesReader struct {
 // Continuations are joined; escapes other than those of line ends are kept.
 func (p *propertiesReader) next() (logical string, line int, ok bool) {
 	for p.pos < len(p.text) {
-		first := p.line
-		natural := strings.TrimLeft(p.natural(), " \t\f")
-		if natural == "" || natural[0] == '#' || natural[0] == '!' {
-			continue
-		}
-		joined := natural
-		for endsInBackslash(joined) {
-			joined = joined[:len(joined)-1]
-			if p.pos >= len(p.text) {
+		first, joined := p.line, ""
+		for {
+			natural := strings.TrimLeft(p.natural(), " \t\f")
+			if joined == "" && (natural == "" || natural[0] == '#' || natural[0] == '!') {
 				break
 			}
-			joined += strings.TrimLeft(p.natural(), " \t\f")
+			joined += natural
+			if !endsInBackslash(joined) {
+				return joined, first, true
+			}
+			joined = joined[:len(joined)-1]
+			if p.pos >= len(p.text) {
+				// A backslash alone at the end of the text is an entry with empty name and value there.
+				return joined, first, joined != "" || !strings.HasSuffix(p.text, "\n") && !strings.HasSuffix(p.text, "\r")
+			}
 		}
-		if joined == "" {
-			continue
-		}
-		return joined, first, true
 	}
 	return "", 0, false
 }

@@ -20,13 +20,13 @@ type TopicSpec struct {
 // separated by semicolons; the fields are retryMaxTimes, retryQueueNums, consumeEnable, consumeBroadcastEnable,
 // consumeFromMinEnable and consumeMessageOrderly.
 type GroupSpec struct {
-	Name                   string
-	RetryMaxTimes          int32 // deliveries after the first before a message is dead; default 16
-	RetryQueueNums         int32 // queues of the retry topic; default 1
-	ConsumeEnable          bool  // default true
-	BroadcastEnable bool  // default true
-	ConsumeFromMin   bool  // default true
-	ConsumeMsgsOrderly  bool  // default false
+	Name               string
+	RetryMaxTimes      int32 // deliveries after the first before a message is dead; default 16
+	RetryQueueNums     int32 // queues of the retry topic; default 1
+	ConsumeEnable      bool  // default true
+	BroadcastEnable    bool  // default true
+	ConsumeFromMin     bool  // default true
+	ConsumeMsgsOrderly bool  // default false
 }
 
 type topicsValue struct{ p *[]TopicSpec }
