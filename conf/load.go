@@ -106,6 +106,9 @@ func (l *loader) unknown(name string) error {
 
 // find looks a name up, given as KEY or SECTION.KEY.
 func (l *loader) find(s setting) *key {
+	if s.section == "" || s.section == SectionRocketd {
+		s.name = alias(s.name)
+	}
 	for _, section := range l.order(s.section) {
 		for i := range l.rows {
 			k := &l.rows[i]
@@ -115,6 +118,18 @@ func (l *loader) find(s setting) *key {
 		}
 	}
 	return nil
+}
+
+// alias turns the names that tell the two listeners' ports apart into their keys.
+func alias(name string) string {
+	switch name {
+	case "brokerPort", "rocketd.brokerPort":
+		return "broker.listenPort"
+	case "namesrvPort", "rocketd.namesrvPort":
+		return "namesrv.listenPort"
+	default:
+		return name
+	}
 }
 
 // order lists the sections in which a name is looked for.

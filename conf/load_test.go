@@ -97,6 +97,15 @@ func TestLoadOrderOfSources(t *testing.T) {
 	}
 }
 
+// The two listeners' ports have names of their own where one file or environment holds both.
+func TestLoadPortNames(t *testing.T) {
+	want := map[string]string{"broker.listenPort": "1", "namesrv.listenPort": "2"}
+	wantKeys(t, load(t, Input{Env: []string{"ROCKETD_BROKER_PORT=1", "ROCKETD_NAMESRV_PORT=2"}}), want)
+	wantKeys(t, load(t, Input{Sets: []string{"brokerPort=1", "namesrvPort=2"}}), want)
+	wantKeys(t, load(t, Input{Files: []string{write(t, "a.yaml", "brokerPort: 1\nnamesrvPort: 2\n")}}), want)
+	wantKeys(t, load(t, Input{Env: []string{"ROCKETD_BROKER_LISTEN_PORT=1", "ROCKETD_NAMESRV_LISTEN_PORT=2"}}), want)
+}
+
 func TestLoadApacheVariables(t *testing.T) {
 	c := load(t, Input{Env: []string{"NAMESRV_ADDR=10.0.0.1:9876;10.0.0.2:9876", "ROCKETMQ_HOME=/opt/rocketmq"}})
 	wantKeys(t, c, map[string]string{

@@ -11,8 +11,6 @@ type Rocketd struct {
 	// Advertise is the HOST or HOST:PORT that clients are told to reach the broker at. Empty: 127.0.0.1 when listening
 	// on loopback, else brokerIP1, else the first address of this machine that others can reach; the broker's port.
 	Advertise string
-	// HTTPPort serves health, metrics and the console; 0 picks a port, -1 serves nothing. Default: 10988.
-	HTTPPort int32
 	// LogLevel is the least severe level logged: debug, info, warn or error. Default: info.
 	LogLevel string
 	// LogFormat is text or json. Default: text.
@@ -60,7 +58,6 @@ func (c *Rocketd) keys(k *keySet) {
 	k.str("dataDir", &c.DataDir, "./rocketd-data", acts)
 	k.str("host", &c.Host, "", acts)
 	k.str("advertise", &c.Advertise, "", acts, valid(checkAdvertise))
-	k.i32("httpPort", &c.HTTPPort, 10988, acts, between(-1, 65535))
 	k.str("logLevel", &c.LogLevel, "info", acts, oneOf("debug", "info", "warn", "error"))
 	k.str("logFormat", &c.LogFormat, "text", acts, oneOf("text", "json"))
 	k.i32("maxFrameBytes", &c.MaxFrameBytes, 16777216, acts, between(65536, 1073741824))

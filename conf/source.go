@@ -135,6 +135,9 @@ func fromEnv(env []string, rows []key) (settings []setting, problems []Problem) 
 		byName[strings.ToUpper(k.name)] = k.qualified()
 		byName[strings.ToUpper(string(k.section)+k.name)] = k.qualified()
 	}
+	for _, name := range []string{"brokerPort", "namesrvPort"} {
+		byName[strings.ToUpper(name)] = alias(name)
+	}
 	for _, pair := range env {
 		variable, value, _ := strings.Cut(pair, "=")
 		rest, ok := strings.CutPrefix(strings.ToUpper(variable), "ROCKETD_")
