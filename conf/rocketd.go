@@ -5,11 +5,12 @@ type Rocketd struct {
 	// DataDir is the directory of all files of the process, created when missing. The store lies directly in it, as
 	// below the reference's storePathRootDir. Default: ./rocketd-data.
 	DataDir string
-	// Host is the address that the process listens on: an IP address or a host name. Empty: 127.0.0.1, but all
-	// addresses inside a container and when a file sets brokerIP1 to an address that is not a loopback one.
+	// Host is the address that the process listens on, an IP address or a host name. Default: 127.0.0.1; all addresses
+	// inside a container and when a file sets brokerIP1 to an address that is not a loopback one.
 	Host string
-	// Advertise is the HOST or HOST:PORT that clients are told to reach the broker at. Empty: 127.0.0.1 when listening
-	// on loopback, else brokerIP1, else the first address of this machine that others can reach; the broker's port.
+	// Advertise is the HOST or HOST:PORT that clients are told to reach the broker at. Default: brokerIP1; else the
+	// listen address; else, when listening on all addresses, the first one of this machine that others can reach. The
+	// port is the broker's own.
 	Advertise string
 	// LogLevel is the least severe level logged: debug, info, warn or error. Default: info.
 	LogLevel string
@@ -48,9 +49,11 @@ type Rocketd struct {
 	// MemoryLimitBytes is the Go runtime's soft limit on its own memory; 0: none. Default: 0.
 	MemoryLimitBytes int64
 
-	// Topics are created at start when missing.
+	// Topics are created at start when missing; NAME[:QUEUES], or a mapping with name, queues, perm, order and type.
+	// Default: none.
 	Topics []TopicSpec
-	// Groups are created at start when missing.
+	// Groups are created at start when missing; NAME[:RETRY_MAX_TIMES], or a mapping with name, retryMaxTimes,
+	// retryQueueNums, consumeEnable, consumeBroadcastEnable, consumeFromMinEnable and consumeMessageOrderly. Default: none.
 	Groups []GroupSpec
 }
 

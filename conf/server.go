@@ -3,7 +3,8 @@ package conf
 // Server holds the keys of the reference's class NettyServerConfig: one listener.
 type Server struct {
 	// BindAddress: address that the listener binds. Default: see host.
-	BindAddress                   string
+	BindAddress string
+	// ListenPort: port of the listener; 0 picks one. Default: 10911, the name server's 9876.
 	ListenPort                    int32
 	ServerWorkerThreads           int32
 	ServerCallbackExecutorThreads int32
@@ -30,7 +31,7 @@ func (c *Server) keys(k *keySet) {
 		port = 9876
 	}
 	k.str("bindAddress", &c.BindAddress, "", acts)
-	k.i32("listenPort", &c.ListenPort, port)
+	k.i32("listenPort", &c.ListenPort, port, acts, between(0, 65535))
 	k.i32("serverWorkerThreads", &c.ServerWorkerThreads, 8)
 	k.i32("serverCallbackExecutorThreads", &c.ServerCallbackExecutorThreads, 0)
 	k.i32("serverSelectorThreads", &c.ServerSelectorThreads, 3)

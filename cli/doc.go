@@ -1,0 +1,11 @@
+// Package cli is the command line: sub-commands, flags, what is printed, exit codes. It starts rooms and holds no logic
+// of theirs.
+//
+//	rocketd           name server and broker in one process
+//	rocketd namesrv   name server alone
+//	rocketd broker    broker alone
+//	rocketd config    print the effective configuration
+//	rocketd version   print the version
+//
+// When ready, a server prints one line on stdout; logs go to stderr. Exit codes are constants of this package.
+package cli
