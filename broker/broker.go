@@ -12,6 +12,7 @@ import (
 	"github.com/rocketd/rocketd/conf"
 	"github.com/rocketd/rocketd/internal/clock"
 	"github.com/rocketd/rocketd/internal/vfs"
+	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/schedule"
 	"github.com/rocketd/rocketd/store"
@@ -45,30 +46,39 @@ type Broker struct {
 	conf     atomic.Pointer[conf.Config]
 	answers  atomic.Pointer[answerParts] // what config puts into every SEND, see send_parts.go
 	confMu   sync.Mutex                  // serialises UpdateConfig
-	identity identity                    // set in Start before the server accepts
+	identity identity                    // set once, before serving
 	bootMs   int64
 
 	store    *store.Store
+	levels   *schedule.Levels
 	schedule *schedule.Schedule
 	timer    *timer.Timer
 	server   *remoting.Server
 
-	files     *stateFiles
-	topics    *topicTable
-	groups    *groupTable
-	offsets   *offsetTable
-	consumers *consumerTable
-	producers *producerTable
-	locks     *lockTable
-	holds     *holdTable
-	filters   *filterTable
-	warnings  *throttle
-	stats     *stats
+	files        *stateFiles
+	topics       *topicTable
+	groups       *groupTable
+	offsets      *offsetTable
+	consumers    *consumerTable
+	compensation *compensation
+	producers    *producerTable
+	locks        *lockTable
+	holds        *holdTable
+	warnings     *throttle
+	stats        *stats
+	notifier     *notifier
+	keeper       *keeper
+	uniqueKeys   *message.UniqueKeys
+	registrar    *registrar
+	caller       *remoting.Client // calls name servers that are not in this process
+	adminParts
 
-	slowSends *pool
-	coldPulls *pool
+	pulls     sync.Pool // of *pull
+	slowSends *pool     // sends that create a topic or group first
+	coldPulls *pool     // pulls that wait for the disk
 
 	arrivals []func(store.Arrival) // complete before Start; called in log order after dispatch
+	serving  atomic.Bool           // identity is set
 	draining atomic.Bool           // Close has begun
 
 	lifecycle lifecycle
@@ -82,6 +92,7 @@ func New(o Options) (*Broker, error) {
 	b := &Broker{options: o, log: o.Log, clock: o.Clock, fs: o.FS}
 	b.publish(o.Config)
 	b.build()
+	b.lifecycle.steps = b.steps()
 	return b, nil
 }
 
@@ -96,7 +107,8 @@ func (b *Broker) publish(c *conf.Config) {
 	b.answers.Store(newAnswerParts(c))
 }
 
-// updateConfig replaces the configuration by what change makes of it. Errors of change leave it as it was.
+// updateConfig replaces the configuration by what change makes of it, and tells those who keep a copy of their part. An
+// error, also one of theirs, leaves it as it was.
 func (b *Broker) updateConfig(change func(*conf.Config) (*conf.Config, error)) error {
 	b.confMu.Lock()
 	defer b.confMu.Unlock()
@@ -104,7 +116,28 @@ func (b *Broker) updateConfig(change func(*conf.Config) (*conf.Config, error)) e
 	if err != nil {
 		return err
 	}
+	if err := b.applyConfig(b.config(), next); err != nil {
+		return err
+	}
+	before := b.config()
 	b.publish(next)
+	if b.serving.Load() && (before.Broker.BrokerPermission != next.Broker.BrokerPermission || before.Broker.NamesrvAddr != next.Broker.NamesrvAddr) {
+		b.topics.bump()
+		return b.registrar.registerAll()
+	}
+	return nil
+}
+
+// applyConfig hands a new configuration to the rooms that keep their own.
+func (b *Broker) applyConfig(old, next *conf.Config) error {
+	if b.schedule != nil && next.Store.MessageDelayLevel != old.Store.MessageDelayLevel {
+		if err := b.schedule.SetLevels(next.Store.MessageDelayLevel); err != nil {
+			return err
+		}
+	}
+	if b.store != nil {
+		b.store.Configure(&next.Store)
+	}
 	return nil
 }
 

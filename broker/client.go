@@ -32,11 +32,11 @@ func newClient(conn *remoting.Conn, req *remoting.Command, clientID string, nowM
 // connState is what the broker knows of one connection: its Attachment.
 type connState struct {
 	mu        sync.Mutex
-	closed    bool                   // guarded by mu
-	consumers map[string]struct{}    // groups; guarded by mu
-	producers map[string]struct{}    // groups; guarded by mu
-	locks     map[string]struct{}    // groups whose queues this connection has locked; guarded by mu
-	holds     map[*heldPull]struct{} // guarded by holdTable.mu
+	closed    bool                // guarded by mu
+	consumers map[string]struct{} // groups; guarded by mu
+	producers map[string]struct{} // groups; guarded by mu
+	locks     map[string]struct{} // groups whose queues this connection has locked; guarded by mu
+	holds     map[*pull]struct{}  // nil before OnOpen and after the end; guarded by holdTable.mu
 }
 
 // stateOf is the state of a connection, never nil.

@@ -2,7 +2,6 @@ package broker
 
 import (
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/sirupsen/logrus"
@@ -31,9 +30,9 @@ type consumerTable struct {
 // consumerGroup is one group that has members. Its fields are guarded by the table's mu.
 type consumerGroup struct {
 	name         string
-	consumeType  string
-	messageModel string
-	fromWhere    string
+	consumeType  body.ConsumeType
+	messageModel body.MessageModel
+	fromWhere    body.ConsumeFromWhere
 	updatedMs    int64
 	fingerprint  int32
 	members      map[*remoting.Conn]*client
@@ -48,9 +47,9 @@ type declaration []string
 type joining struct {
 	group         string
 	client        *client
-	consumeType   string
-	messageModel  string
-	fromWhere     string
+	consumeType   body.ConsumeType
+	messageModel  body.MessageModel
+	fromWhere     body.ConsumeFromWhere
 	subscriptions []body.SubscriptionData
 	withoutSub    bool // subscriptions are unchanged and not given
 	fingerprint   int32
@@ -207,7 +206,7 @@ func (t *consumerTable) rivalsLocked(g *consumerGroup, c, rival *client) [2]decl
 }
 
 func (g *consumerGroup) broadcasting() bool {
-	return strings.EqualFold(g.messageModel, body.Broadcasting)
+	return g.messageModel == body.Broadcasting
 }
 
 func (t *consumerTable) warnTwin(j joining, twin *client) {
@@ -276,7 +275,7 @@ func (t *consumerTable) remove(group string, conn *remoting.Conn) (left *client,
 type standing struct {
 	online       bool
 	broadcasting bool
-	consumeType  string
+	consumeType  body.ConsumeType
 }
 
 // lookup finds the subscription of a group to a topic, nil when there is none.
@@ -333,22 +332,29 @@ func (t *consumerTable) clientIDs(group string) []string {
 	return ids
 }
 
-// hasClient tells whether a client id has an open connection in a group.
-func (t *consumerTable) hasClient(group, clientID string) bool { return t.find(group, clientID) != nil }
+// otherConn tells whether a client id has an open connection in a group beside conn.
+func (t *consumerTable) otherConn(group, clientID string, conn *remoting.Conn) bool {
+	for _, c := range t.members(group) {
+		if c.id == clientID && c.conn != conn && !c.conn.Closed() {
+			return true
+		}
+	}
+	return false
+}
 
 // consumerInfo is a copy of what is known of one group.
 type consumerInfo struct {
 	group         string
-	consumeType   string
-	messageModel  string
-	fromWhere     string
+	consumeType   body.ConsumeType
+	messageModel  body.MessageModel
+	fromWhere     body.ConsumeFromWhere
 	updatedMs     int64
 	members       []client
 	subscriptions map[string]*subscription
 }
 
 func (i *consumerInfo) broadcasting() bool {
-	return strings.EqualFold(i.messageModel, body.Broadcasting)
+	return i.messageModel == body.Broadcasting
 }
 
 // info copies what is known of a group; false when it is not online.

@@ -104,6 +104,17 @@ func (t *lockTable) releaseOrphan(group, clientID string, conn *remoting.Conn) (
 	return t.releaseIf(group, func(l *queueLock) bool { return l.clientID == clientID && l.conn == conn })
 }
 
+// adopt moves what the client holds through one connection to another one of it.
+func (t *lockTable) adopt(group, clientID string, from, to *remoting.Conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.groups[group] {
+		if l.clientID == clientID && l.conn == from {
+			l.conn = to
+		}
+	}
+}
+
 func (t *lockTable) releaseIf(group string, match func(*queueLock) bool) (released int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -3,6 +3,7 @@ package broker
 import (
 	"errors"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,8 @@ type offsetTable struct {
 	log      *logrus.Entry
 	config   func() *conf.Config
 	warnings *throttle
+	// resetAssigned is told of each reset, without locks held.
+	resetAssigned func(group, topic string, queueID int32)
 
 	mu      sync.RWMutex
 	table   map[groupKey]*groupOffsets // guarded by mu
@@ -57,7 +60,8 @@ type offsetTable struct {
 func newOffsetTable(files *stateFiles, c clock.Clock, log *logrus.Entry, config func() *conf.Config, warnings *throttle) *offsetTable {
 	t := &offsetTable{
 		clock: c, log: log, config: config, warnings: warnings, table: map[groupKey]*groupOffsets{},
-		stop: make(chan struct{}), done: make(chan struct{}),
+		resetAssigned: func(string, string, int32) {},
+		stop:          make(chan struct{}), done: make(chan struct{}),
 	}
 	t.version.Timestamp = c.NowMs()
 	t.file = files.file("consumerOffset.json", t.encode)
@@ -122,7 +126,7 @@ func (g *groupOffsets) of(queueID int32) queueOffsets {
 }
 
 // commit stores the offset a group continues from. It may go back, which is logged once in a while.
-func (t *offsetTable) commit(group, topic string, queueID int32, offset int64, client string) {
+func (t *offsetTable) commit(group, topic string, queueID int32, offset int64, client netip.AddrPort) {
 	t.mu.Lock()
 	g := t.atLocked(groupKey{topic: topic, group: group})
 	q := g.of(queueID)
@@ -133,7 +137,7 @@ func (t *offsetTable) commit(group, topic string, queueID int32, offset int64, c
 	t.mu.Unlock()
 	if offset < before && t.warnings.allow("offset@"+topic+"@"+group) {
 		t.log.WithFields(logrus.Fields{
-			"group": group, "topic": topic, "queue": queueID, "from": before, "to": offset, "client": client,
+			"group": group, "topic": topic, "queue": queueID, "from": before, "to": offset, "client": client.String(),
 		}).Warn("consumer offset goes back")
 	}
 }
@@ -167,6 +171,23 @@ func (t *offsetTable) pulled(group, topic string, queueID int32, next int64) {
 	q := g.of(queueID)
 	q.pulled = next
 	g.queues[queueID] = q
+	t.mu.Unlock()
+}
+
+// read notes where a group reads next and, unless commit is noOffset, commits that offset.
+func (t *offsetTable) read(group, topic string, queueID int32, next, commit int64) {
+	t.mu.Lock()
+	g := t.atLocked(groupKey{topic: topic, group: group})
+	q := g.of(queueID)
+	q.pulled = next
+	changed := commit != noOffset && commit != q.committed
+	if changed {
+		q.committed = commit
+	}
+	g.queues[queueID] = q
+	if changed {
+		t.changedLocked(g)
+	}
 	t.mu.Unlock()
 }
 
@@ -217,12 +238,13 @@ func (t *offsetTable) clearPulled(group, topic string) {
 // (ConsumerOffsetManager#assignResetOffset). queueID and offset must not be negative.
 func (t *offsetTable) assignReset(group, topic string, queueID int32, offset int64) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	g := t.atLocked(groupKey{topic: topic, group: group})
 	q := g.of(queueID)
 	q.reset, q.committed = offset, offset
 	g.queues[queueID] = q
 	t.changedLocked(g)
+	t.mu.Unlock()
+	t.resetAssigned(group, topic, queueID)
 }
 
 // hasReset tells whether a reset is pending.
@@ -342,30 +364,6 @@ func (t *offsetTable) removeIf(match func(groupKey, *groupOffsets) bool) {
 		if match(key, g) {
 			delete(t.table, key)
 			t.changedLocked(g)
-		}
-	}
-}
-
-// removeBehind forgets the offsets of groups that do not subscribe the topic any more and of which nothing is left: each is
-// at or below the queue's beginning (ConsumerOffsetManager#scanUnsubscribedTopic).
-func (t *offsetTable) removeBehind(subscribed func(group, topic string) bool, minOffset func(topic string, queueID int32) int64) {
-	t.mu.RLock()
-	var gone []groupKey
-	for key, g := range t.table {
-		offsets := g.committedOffsets()
-		behind := len(offsets) > 0
-		for queueID, offset := range offsets {
-			behind = behind && offset <= minOffset(key.topic, queueID)
-		}
-		if behind {
-			gone = append(gone, key)
-		}
-	}
-	t.mu.RUnlock()
-	for _, key := range gone {
-		if !subscribed(key.group, key.topic) {
-			t.removeIf(func(k groupKey, _ *groupOffsets) bool { return k == key })
-			t.log.WithFields(logrus.Fields{"topic": key.topic, "group": key.group}).Info("offsets of a topic that is not subscribed removed")
 		}
 	}
 }

@@ -3,7 +3,6 @@ package broker
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -86,7 +85,7 @@ func (f *stateFile) replaceLocked(data []byte, sync bool) error {
 	}
 	if !f.dirty {
 		// The backup is only ever a version that has been synced: one that has not been is simply replaced.
-		if err := f.fs.Rename(f.path, f.path+".bak"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := f.fs.Rename(f.path, f.path+vfs.BackupSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("keep backup of state file %s: %w", f.path, err)
 		}
 	}
@@ -121,8 +120,8 @@ func (f *stateFile) writeAll(name string, data []byte, sync bool) (err error) {
 // nothing. found is false when there is no version at all. errBroken when there is one and none can be read.
 func (f *stateFile) load(decode func([]byte) error) (found bool, err error) {
 	var problems []error
-	for _, name := range []string{f.path, f.path + ".tmp", f.path + ".bak"} {
-		data, err := readAll(f.fs, name)
+	for _, name := range []string{f.path, f.path + ".tmp", f.path + vfs.BackupSuffix} {
+		data, err := vfs.ReadFile(f.fs, name, maxStateFileBytes)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -149,30 +148,9 @@ func (f *stateFile) load(decode func([]byte) error) (found bool, err error) {
 
 // setAside renames a broken file so that the next save does not overwrite it.
 func (f *stateFile) setAside() {
-	for _, name := range []string{f.path, f.path + ".bak"} {
+	for _, name := range []string{f.path, f.path + vfs.BackupSuffix} {
 		if err := f.fs.Rename(name, name+".broken"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			f.log.WithError(err).WithField("file", name).Warn("broken state file cannot be set aside")
 		}
 	}
-}
-
-func readAll(fsys vfs.FS, name string) (data []byte, err error) {
-	file, err := fsys.OpenFile(name, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	size, err := file.Size()
-	if err != nil {
-		return nil, err
-	}
-	if size > maxStateFileBytes {
-		return nil, fmt.Errorf("%d bytes, the limit is %d", size, maxStateFileBytes)
-	}
-	data = make([]byte, size)
-	n, err := file.ReadAt(data, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return data[:n], nil
 }

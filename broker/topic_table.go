@@ -44,6 +44,8 @@ type topicTable struct {
 	// register tells the name servers of topics that are new or changed, without locks held; those in this process
 	// know them when it returns.
 	register func(topics ...*body.TopicConfig)
+	// deleted is told of each topic that is gone, without locks held.
+	deleted func(topic string)
 
 	mu      sync.RWMutex
 	topics  map[string]*body.TopicConfig // guarded by mu
@@ -53,7 +55,7 @@ type topicTable struct {
 
 func newTopicTable(files *stateFiles, c clock.Clock, log *logrus.Entry, config func() *conf.Config, warnings *throttle) *topicTable {
 	t := &topicTable{
-		clock: c, log: log, config: config, warnings: warnings, register: func(...*body.TopicConfig) {},
+		clock: c, log: log, config: config, warnings: warnings, register: func(...*body.TopicConfig) {}, deleted: func(string) {},
 		topics: map[string]*body.TopicConfig{}, system: map[string]struct{}{},
 	}
 	t.version.Timestamp = c.NowMs()
@@ -223,7 +225,11 @@ func (t *topicTable) delete(names ...string) (deleted []string, err error) {
 		return nil, nil
 	}
 	t.log.WithField("topics", deleted).Info("topics deleted")
-	return deleted, t.file.save()
+	err = t.file.save()
+	for _, name := range deleted {
+		t.deleted(name)
+	}
+	return deleted, err
 }
 
 // put makes topics as they are, whatever there was before: for those who copy another broker's table.

@@ -1,0 +1,111 @@
+package broker
+
+import (
+	"strings"
+
+	"github.com/rocketd/rocketd/message"
+	"github.com/rocketd/rocketd/remoting"
+	"github.com/rocketd/rocketd/remoting/body"
+)
+
+// maxBatchMessages bounds the messages of one batch.
+const maxBatchMessages = 65_536
+
+// stageBatch stages the messages of a batch: all of them or none (SendMessageProcessor#sendBatchMessage and
+// CommitLog#asyncPutMessages). Their properties are stored as they come: the broker's pairs are not added to them.
+func (b *Broker) stageBatch(s *sender, topic *body.TopicConfig, now int64) (pendingSend, error) {
+	m, p := &s.message, &s.properties
+	switch {
+	case len(m.Topic) > message.MaxTopicV1:
+		return pendingSend{}, remoting.Errorf(remoting.MessageIllegal, "message topic length too long %d", len(m.Topic))
+	case message.IsRetryTopic(m.Topic):
+		return pendingSend{}, remoting.Errorf(remoting.MessageIllegal, "batch request does not support retry group %s", m.Topic)
+	case topic.Attributes[message.AttributeQueueType] == message.QueueTypeBatch && p.uniqueKey != "":
+		return pendingSend{}, remoting.Errorf(remoting.MessageIllegal, "topic[%s] has %s=%s: this broker does not store inner batches, send the messages singly",
+			m.Topic, message.AttributeQueueType, message.QueueTypeBatch)
+	}
+	level, err := p.delayLevel()
+	switch {
+	case err != nil:
+		return pendingSend{}, err
+	case level > 0 || p.timer:
+		return pendingSend{}, remoting.Errorf(remoting.MessageIllegal, "the message is illegal: a batch cannot be delayed")
+	case message.Transaction(m.SysFlag) != message.TransactionNone || p.prepared:
+		return pendingSend{}, remoting.Errorf(remoting.MessageIllegal, "the message is illegal: a batch cannot be transactional")
+	case m.SysFlag&message.SysInnerBatch != 0 || p.innerNum:
+		return pendingSend{}, b.checkKinds(m, p, topic)
+	}
+	if limit := int(b.config().Store.MaxMessageSize); len(m.Body) > limit {
+		return pendingSend{}, remoting.Errorf(remoting.MessageIllegal, "%s The batch has %d.", b.limitsRemark(), len(m.Body))
+	}
+	if topic.TopicFilterType == body.MultiTag {
+		m.SysFlag |= message.SysMultiTags
+	}
+	if err := s.splitBatch(); err != nil {
+		return pendingSend{}, err
+	}
+	placed, err := b.store.StageBatch(s.batch)
+	if err != nil {
+		return pendingSend{}, err
+	}
+	var ids strings.Builder
+	size := 0
+	for i := range placed {
+		if i > 0 {
+			ids.WriteByte(',')
+		}
+		s.id = message.AppendOffsetMessageID(s.id[:0], b.identity.storeHost, placed[i].PhysicalOffset)
+		ids.Write(s.id)
+		size += int(placed[i].Size)
+	}
+	begin := len(s.arena)
+	s.arena = append(s.arena, p.uniqueKey...)
+	out := pendingSend{
+		placed: placed[0], topic: m.Topic, queueID: m.QueueID, putID: m.QueueID, count: len(placed), size: size,
+		begunMs: now, ids: ids.String(), uniqueFrom: begin, uniqueTo: len(s.arena), wait: p.waitStored,
+	}
+	out.placed.Ticket = placed[len(placed)-1].Ticket
+	return out, nil
+}
+
+// splitBatch makes s.batch of the entries in the body. Each takes over what the header says of all of them.
+func (s *sender) splitBatch() error {
+	s.batch = s.batch[:0]
+	for rest := s.message.Body; len(rest) > 0; {
+		entry, next, err := message.CutBatchEntry(rest)
+		if err != nil {
+			return remoting.Errorf(remoting.MessageIllegal, "the message is illegal: message %d of the batch: %s", len(s.batch), err)
+		}
+		if len(s.batch) == maxBatchMessages {
+			return remoting.Errorf(remoting.MessageIllegal, "the message is illegal: the batch has more than %d messages", maxBatchMessages)
+		}
+		m := s.message
+		m.Flag, m.Body, m.Properties = entry.Flag, entry.Body, entry.Properties
+		if m.Body == nil {
+			m.Body = []byte{}
+		}
+		if err := checkBatchEntry(len(s.batch), m.Properties); err != nil {
+			return err
+		}
+		s.batch = append(s.batch, m)
+		rest = next
+	}
+	if len(s.batch) == 0 {
+		return remoting.Errorf(remoting.MessageIllegal, "the message is illegal: the batch has no messages")
+	}
+	return nil
+}
+
+// checkBatchEntry refuses what the reference would store and never deliver as asked: a delay inside a batch.
+func checkBatchEntry(i int, properties message.Properties) error {
+	var p sendProperties
+	p.scan(properties)
+	level, err := p.delayLevel()
+	if err != nil {
+		return err
+	}
+	if level > 0 || p.timer && !p.timed {
+		return remoting.Errorf(remoting.MessageIllegal, "the message is illegal: message %d of the batch is delayed, which a batch cannot be", i)
+	}
+	return nil
+}
