@@ -18,9 +18,9 @@
 //	28      8      physical offset
 //	36      4      sysFlag
 //	40      8      born timestamp, ms
-//	48      8|20   born host, v6 iff sysFlag & BornHostV6
+//	48      8|20   born host, v6 iff sysFlag & SysBornHostV6
 //	56+     8      store timestamp, ms
-//	64+     8|20   store host, v6 iff sysFlag & StoreHostV6
+//	64+     8|20   store host, v6 iff sysFlag & SysStoreHostV6
 //	72+     4      reconsume times
 //	76+     8      prepared transaction offset
 //	84+     4 + n  body

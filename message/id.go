@@ -45,7 +45,7 @@ func ParseOffsetMessageID(s string) (storeHost netip.AddrPort, physicalOffset in
 	}
 	b, err := hex.DecodeString(s)
 	if err != nil {
-		return netip.AddrPort{}, 0, fmt.Errorf("%w: %q is not hexadecimal", ErrID, s)
+		return netip.AddrPort{}, 0, fmt.Errorf("%w: %q is not hexadecimal", ErrID, clip(s))
 	}
 	addrLen := len(b) - 12
 	addr, _ := netip.AddrFromSlice(b[:addrLen])
@@ -116,11 +116,11 @@ func appendHex(dst, b []byte) []byte {
 	return dst
 }
 
-// clip bounds what of an outside string is repeated in an error.
+// clip bounds what of an outside string is repeated in an error, which has to fit into a header.
 func clip(s string) string {
-	const most = 128
+	const most = 1024
 	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return strings.ToValidUTF8(s[:most], "") + "..."
 }

@@ -9,7 +9,7 @@ type Message struct {
 	QueueID int32
 	// Flag belongs to the user and is stored untouched.
 	Flag int32
-	// SysFlag holds the Sys… bits. BornHostV6 and StoreHostV6 are set by the encoder from the addresses.
+	// SysFlag holds the Sys… bits. SysBornHostV6 and SysStoreHostV6 are set by the encoder from the addresses.
 	SysFlag int32
 	// BornTimestamp is the producer's clock, ms since the epoch.
 	BornTimestamp int64

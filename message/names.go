@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 )
 
 // Topics with a role of their own (TopicValidator).
@@ -71,16 +70,16 @@ func ValidateTopic(topic string) error {
 		return &NameError{"The specified topic is blank."}
 	}
 	if !legalName(topic) {
-		return &NameError{fmt.Sprintf("The specified topic: %s, contains illegal characters, allowing only %s", clipName(topic), allowedNamePattern)}
+		return &NameError{fmt.Sprintf("The specified topic: %s, contains illegal characters, allowing only %s", clip(topic), allowedNamePattern)}
 	}
 	if IsRetryTopic(topic) || IsDLQTopic(topic) {
 		if len(topic) > maxRetryTopicLength {
-			return &NameError{fmt.Sprintf("The specified topic is DLQ or Retry topic: %s, and it's longer than topic max length: %d", clipName(topic), maxRetryTopicLength)}
+			return &NameError{fmt.Sprintf("The specified topic is DLQ or Retry topic: %s, and it's longer than topic max length: %d", clip(topic), maxRetryTopicLength)}
 		}
 		return nil
 	}
 	if len(topic) > maxTopicLength {
-		return &NameError{fmt.Sprintf("The specified topic: %s, is longer than topic max length: %d", clipName(topic), maxTopicLength)}
+		return &NameError{fmt.Sprintf("The specified topic: %s, is longer than topic max length: %d", clip(topic), maxTopicLength)}
 	}
 	return nil
 }
@@ -91,9 +90,9 @@ func ValidateGroup(group string) error {
 	case blank(group):
 		return &NameError{"The specified group is blank."}
 	case !legalName(group):
-		return &NameError{fmt.Sprintf("The specified group: %s, contains illegal characters, allowing only %s", clipName(group), allowedNamePattern)}
+		return &NameError{fmt.Sprintf("The specified group: %s, contains illegal characters, allowing only %s", clip(group), allowedNamePattern)}
 	case len(group) > maxGroupLength:
-		return &NameError{fmt.Sprintf("The specified group: %s, is longer than group max length: %d", clipName(group), maxGroupLength)}
+		return &NameError{fmt.Sprintf("The specified group: %s, is longer than group max length: %d", clip(group), maxGroupLength)}
 	}
 	return nil
 }
@@ -152,7 +151,7 @@ func IsLMQ(name string) bool { return strings.HasPrefix(name, LMQPrefix) }
 
 // AllowsLMQ tells whether messages of topic are dispatched to light queues (MixAll.topicAllowsLMQ).
 func AllowsLMQ(topic string) bool {
-	return !IsRetryTopic(topic) && !strings.HasPrefix(topic, SystemTopicPrefix) && topic != TopicSchedule
+	return !IsRetryTopic(topic) && !IsDLQTopic(topic) && !strings.HasPrefix(topic, SystemTopicPrefix) && topic != TopicSchedule
 }
 
 // RetryTopic is where group's messages come back to.
@@ -235,13 +234,4 @@ func javaWhitespace(r rune) bool {
 		return false
 	}
 	return unicode.In(r, unicode.Zs, unicode.Zl, unicode.Zp)
-}
-
-// clipName bounds a bad name in a remark, which has to fit into a header.
-func clipName(s string) string {
-	if len(s) <= quotedNameLimit {
-		return s
-	}
-	units := utf16.Encode([]rune(s[:quotedNameLimit]))
-	return string(utf16.Decode(units)) + "..."
 }
