@@ -77,7 +77,7 @@ func (c *Store) keys(k *keySet) {
 	k.i32("destroyMapedFileIntervalForcibly", &c.DestroyMapedFileIntervalForcibly, 120000)
 	k.i32("redeleteHangedFileInterval", &c.RedeleteHangedFileInterval, 120000)
 	k.str("deleteWhen", &c.DeleteWhen, "04", acts, valid(checkHours))
-	k.i32("diskMaxUsedSpaceRatio", &c.DiskMaxUsedSpaceRatio, 75, acts, between(10, 99))
+	k.i32("diskMaxUsedSpaceRatio", &c.DiskMaxUsedSpaceRatio, 75, acts, between(10, 95))
 	k.i32("fileReservedTime", &c.FileReservedTime, 72, acts, atLeast(1))
 	k.i32("deleteFileBatchMax", &c.DeleteFileBatchMax, 10, acts, atLeast(1))
 	k.i32("putMsgIndexHightWater", &c.PutMsgIndexHightWater, 600000)

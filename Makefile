@@ -1,0 +1,76 @@
+# make help lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := build
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+GOFLAGS_RELEASE := -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
+# The race detector needs a C compiler; without one the tests run without it.
+RACE := $(shell command -v "$$(go env CC)" >/dev/null 2>&1 && echo -race)
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+FUZZTIME ?= 20s
+BENCHTIME ?= 1s
+UNIT = $$(go list ./... | grep -v /integration)
+
+.PHONY: help run build test test-unit test-integration bench lint fuzz docs release cross clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
+
+run: build ## build and run name server and broker, files in ./rocketd-data
+	./bin/rocketd
+
+build: ## bin/rocketd: static, for this machine
+	CGO_ENABLED=0 go build $(GOFLAGS_RELEASE) -o bin/rocketd .
+
+test: test-unit test-integration ## everything: unit tests, real Java and Go clients, Apache side by side
+
+test-unit: ## go vet and unit tests, with the race detector where there is a C compiler
+	go vet ./...
+	@[ -n "$(RACE)" ] || echo "no C compiler: unit tests run without the race detector"
+	go test $(RACE) -timeout 10m $(UNIT)
+
+test-integration: build ## real clients and Apache's broker; without JDK and Maven the Go part alone (with CI=true: an error)
+	@missing=; for tool in java javac mvn; do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	if [ -n "$$missing" ]; then \
+		echo "missing:$$missing - install a JDK (8 or newer) and Maven (Debian: apt-get install default-jdk-headless maven)"; \
+		if [ -n "$$CI" ]; then exit 1; fi; \
+		echo "tests with Java clients and Apache's broker are left out"; \
+	fi
+	go test -timeout 25m ./integration/...
+
+bench: ## benchmarks of the hot paths
+	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+
+lint: ## gofmt, go vet and, when it is installed, golangci-lint
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	go vet ./...
+	@if command -v golangci-lint >/dev/null; then golangci-lint run; \
+	else echo "golangci-lint is not installed: go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@latest"; fi
+
+fuzz: ## every fuzz target for FUZZTIME each
+	@set -e; for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+		for target in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go | cut -c6- | sort -u); do \
+			echo "== $$dir $$target"; \
+			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$dir; \
+		done; \
+	done
+
+docs: ## docs/configuration.md from the keys of package conf
+	go run ./conf/keydoc conf > docs/configuration.md
+
+cross: ## compile for every platform of a release
+	@set -e; for p in $(PLATFORMS); do echo "$$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 go build -o /dev/null .; done
+
+release: ## dist/: archives for every platform, and SHA256SUMS
+	@rm -rf dist && mkdir -p dist
+	@set -e; for p in $(PLATFORMS); do \
+		os=$${p%/*}; arch=$${p#*/}; name=rocketd_$(VERSION)_$${os}_$$arch; exe=rocketd; \
+		if [ $$os = windows ]; then exe=rocketd.exe; fi; \
+		echo "$$name"; mkdir -p dist/$$name; \
+		GOOS=$$os GOARCH=$$arch CGO_ENABLED=0 go build $(GOFLAGS_RELEASE) -o dist/$$name/$$exe .; \
+		cp LICENSE README.md DIFFERENCES.md dist/$$name/; \
+		tar -C dist -czf dist/$$name.tar.gz $$name; rm -r dist/$$name; \
+	done; cd dist && sha256sum *.tar.gz > SHA256SUMS
+
+clean: ## what the other targets make
+	rm -rf bin dist integration/java/target integration/java/*/target
