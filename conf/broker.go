@@ -138,7 +138,7 @@ type Broker struct {
 	FilterDataCleanTimeSpan    int64
 	// FilterSupportRetry: filter retry topics too. Default: false.
 	FilterSupportRetry bool
-	// EnablePropertyFilter: allow SQL92 subscriptions. Default: false.
+	// EnablePropertyFilter: allow SQL92 subscriptions. Default: true (the reference: false).
 	EnablePropertyFilter bool
 	// CompressedRegister: compress registrations. Default: false.
 	CompressedRegister bool

@@ -86,7 +86,7 @@ func (c *Broker) keys(k *keySet) {
 	k.i32("maxErrorRateOfBloomFilter", &c.MaxErrorRateOfBloomFilter, 20)
 	k.i64("filterDataCleanTimeSpan", &c.FilterDataCleanTimeSpan, 86400000)
 	k.boolean("filterSupportRetry", &c.FilterSupportRetry, false, acts)
-	k.boolean("enablePropertyFilter", &c.EnablePropertyFilter, false, acts)
+	k.boolean("enablePropertyFilter", &c.EnablePropertyFilter, true, acts)
 	k.boolean("compressedRegister", &c.CompressedRegister, false, acts)
 	k.boolean("forceRegister", &c.ForceRegister, true, acts)
 	k.i32("registerNameServerPeriod", &c.RegisterNameServerPeriod, 30000, acts)

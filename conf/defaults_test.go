@@ -13,6 +13,7 @@ var differences = map[string]string{
 	"BrokerConfig.brokerName":             "filled in by Load from the machine",
 	"BrokerConfig.brokerIP1":              "filled in by Load from the machine",
 	"BrokerConfig.brokerIP2":              "filled in by Load from the machine",
+	"BrokerConfig.enablePropertyFilter":   "SQL92 subscriptions work without a setting: DIFFERENCES.md",
 	"MessageStoreConfig.haListenPort":     "BrokerStartup sets 0 and then listenPort + 1, as Load does",
 	"MessageStoreConfig.storePathRootDir": "filled in by Load: below dataDir, not below the home directory",
 	"NettyServerConfig.bindAddress":       "filled in by Load: loopback unless said otherwise",

@@ -40,6 +40,9 @@ type Rocketd struct {
 	MaxTopics int32
 	// MaxGroups bounds the subscription groups of the broker; creating one more is refused. Default: 100000.
 	MaxGroups int32
+	// StrictFirstOffset: a group without an offset is always told so, and CONSUME_FROM_LAST_OFFSET means the last one. Off, the
+	// reference's way: it is told 0 while the queue begins at 0 and its first message is near. Default: false.
+	StrictFirstOffset bool
 	// DiskMinFreeBytes: writing is refused while less is free, whatever the share; with as much free, the
 	// reference's ratios do not count. 0: only the ratios count, as in the reference. Default: 536870912.
 	DiskMinFreeBytes int64
@@ -73,6 +76,7 @@ func (c *Rocketd) keys(k *keySet) {
 	k.i32("maxHeldPulls", &c.MaxHeldPulls, 100000, acts, atLeast(0))
 	k.i32("maxTopics", &c.MaxTopics, 100000, acts, atLeast(1))
 	k.i32("maxGroups", &c.MaxGroups, 100000, acts, atLeast(1))
+	k.boolean("strictFirstOffset", &c.StrictFirstOffset, false, acts)
 	k.i64("diskMinFreeBytes", &c.DiskMinFreeBytes, 536870912, acts, atLeast(0))
 	k.i32("gcPercent", &c.GCPercent, 100, acts, between(10, 1000))
 	k.i64("memoryLimitBytes", &c.MemoryLimitBytes, 0, acts, atLeast(0))
