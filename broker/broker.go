@@ -121,11 +121,20 @@ func (b *Broker) updateConfig(change func(*conf.Config) (*conf.Config, error)) e
 	}
 	before := b.config()
 	b.publish(next)
-	if b.serving.Load() && (before.Broker.BrokerPermission != next.Broker.BrokerPermission || before.Broker.NamesrvAddr != next.Broker.NamesrvAddr) {
-		b.topics.bump()
-		return b.registrar.registerAll()
+	if before.Broker.NamesrvAddr != next.Broker.NamesrvAddr {
+		b.registerNow()
 	}
 	return nil
+}
+
+// registerNow registers all topics everywhere anew: something about them has changed that is not a topic.
+func (b *Broker) registerNow() {
+	if !b.serving.Load() || b.draining.Load() {
+		return
+	}
+	if err := b.registrar.registerAll(); err != nil {
+		b.log.WithError(err).Warn("broker cannot be registered")
+	}
 }
 
 // applyConfig hands a new configuration to the rooms that keep their own.

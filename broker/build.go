@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rocketd/rocketd/internal/relay"
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/remoting/body"
@@ -38,7 +39,7 @@ func (b *Broker) build() {
 	b.notifier = newNotifier(b.consumers)
 	b.keeper = newKeeper(b.clock, b.settleOrphan, b.scanExpired)
 	b.stats = newStats(b.clock, c.Broker.BrokerClusterName, c.Broker.EnableDetailStat, c.Broker.MaxStatsIdleTimeInMinutes)
-	b.caller = remoting.NewClient(remoting.ClientOptions{Name: "broker", Log: b.log, Clock: b.clock})
+	b.caller = remoting.NewClient(remoting.ClientOptions{Log: b.log})
 	b.registrar = newRegistrar(registrarOptions{
 		Source: b.topics, Config: b.config, Identity: func() identity { return b.identity }, Order: b.topics.markOrder,
 		Local: b.options.NameServers, Caller: b.caller, Clock: b.clock, Log: b.log,
@@ -120,7 +121,7 @@ func (b *Broker) loadTables(context.Context) error {
 func (b *Broker) openSchedule(context.Context) (err error) {
 	c := b.config()
 	b.schedule, err = schedule.New(schedule.Options{
-		Store: b.store, FS: b.fs, Dir: c.Store.StorePathRootDir, Clock: b.clock, Log: b.log, Levels: b.levels,
+		Store: relay.FromStore(b.store), FS: b.fs, Dir: c.Store.StorePathRootDir, Clock: b.clock, Log: b.log, Levels: b.levels,
 		FlushInterval: time.Duration(c.Store.FlushDelayOffsetInterval) * time.Millisecond,
 	})
 	return err
@@ -129,7 +130,7 @@ func (b *Broker) openSchedule(context.Context) (err error) {
 func (b *Broker) openTimer(context.Context) (err error) {
 	c := b.config()
 	b.timer, err = timer.Open(timer.Options{
-		Store: b.store, FS: b.fs, Dir: c.Store.StorePathRootDir, Clock: b.clock, Log: b.log, Config: &c.Store,
+		Store: relay.FromStore(b.store), FS: b.fs, Dir: c.Store.StorePathRootDir, Clock: b.clock, Log: b.log, Config: &c.Store,
 	})
 	return err
 }

@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"strconv"
+
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/remoting/body"
@@ -55,7 +57,7 @@ func (b *Broker) heartbeat(conn *remoting.Conn, req *remoting.Command) (*remotin
 	resp := remoting.NewResponse(remoting.Success)
 	resp.AddExt(extHeartbeatV2, "true")
 	// Version 1 says so always: its clients do not look.
-	resp.AddExt(extSubChange, boolText(changed || data.HeartbeatFingerprint == 0))
+	resp.AddExt(extSubChange, strconv.FormatBool(changed || data.HeartbeatFingerprint == 0))
 	return resp, nil
 }
 
@@ -142,11 +144,4 @@ func (b *Broker) checkClientConfig(_ *remoting.Conn, req *remoting.Command) (*re
 		return nil, remoting.Errorf(remoting.SubscriptionParseFailed, "%s", err)
 	}
 	return remoting.NewResponse(remoting.Success), nil
-}
-
-func boolText(v bool) string {
-	if v {
-		return "true"
-	}
-	return "false"
 }

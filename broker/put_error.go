@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
-	"time"
 
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/remoting"
@@ -89,6 +88,3 @@ func (b *Broker) transform(m *message.Message) error {
 
 // randomQueue is a queue id in [0, n).
 func randomQueue(n int32) int32 { return rand.Int32N(n) }
-
-// humanTime prints ms since the epoch as the reference does (UtilAll#timeMillisToHumanString2), local time.
-func humanTime(ms int64) string { return time.UnixMilli(ms).Format("2006-01-02 15:04:05,000") }

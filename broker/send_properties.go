@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -83,13 +82,4 @@ func (p *sendProperties) priorityOf() int32 {
 		return -1
 	}
 	return int32(n)
-}
-
-// quoted is a value of a client for a remark: in quotes and not too long.
-func quoted(value string) string {
-	const most = 64
-	if len(value) > most {
-		return fmt.Sprintf("%q (%d bytes)", value[:most], len(value))
-	}
-	return strconv.Quote(value)
 }
