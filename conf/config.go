@@ -55,7 +55,7 @@ func (c *Config) rows() []key {
 // Get returns the effective text of a key, given as KEY or SECTION.KEY.
 func (c *Config) Get(name string) (string, bool) {
 	for _, k := range c.rows() {
-		if k.name == name || k.qualified() == name {
+		if k.named(name) {
 			return k.value.text(), true
 		}
 	}
@@ -75,7 +75,7 @@ func (c *Config) Notes() []string { return slices.Clone(c.notes) }
 func (c *Config) With(name, text string) (*Config, error) {
 	next := c.clone()
 	rows := next.rows()
-	i := slices.IndexFunc(rows, func(k key) bool { return k.name == name || k.qualified() == name })
+	i := slices.IndexFunc(rows, func(k key) bool { return k.named(name) })
 	if i < 0 {
 		return nil, fmt.Errorf("%s: %w", name, ErrUnknownKey)
 	}
@@ -93,7 +93,7 @@ func (c *Config) set(rows []key, qualified, text string, origin Origin) error {
 	found := false
 	for i := range rows {
 		k := &rows[i]
-		if k.qualified() != qualified {
+		if len(k.name) >= len(qualified) || !k.named(qualified) {
 			continue
 		}
 		if err := k.setText(text); err != nil {

@@ -39,6 +39,15 @@ type key struct {
 
 func (k *key) qualified() string { return string(k.section) + "." + k.name }
 
+// named tells whether name is KEY or SECTION.KEY of k.
+func (k *key) named(name string) bool {
+	if k.name == name {
+		return true
+	}
+	rest, ok := strings.CutPrefix(name, string(k.section))
+	return ok && rest != "" && rest[0] == '.' && rest[1:] == k.name
+}
+
 // setText writes a value after checking it; the field keeps its old value when that fails.
 func (k *key) setText(text string) error {
 	old := k.value.text()

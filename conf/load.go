@@ -20,8 +20,8 @@ func Load(in Input) (*Config, error) {
 	l.apply(fromEnv(in.Env, l.rows))
 	l.apply(fromFlags(in.Flags), nil)
 	l.apply(fromSets(in.Sets))
-	l.applySaved(l.config.resolvePaths(in))
-	l.config.resolve(in)
+	l.applySaved(l.resolvePaths(in))
+	l.resolve(in)
 	l.problems = append(l.problems, l.config.relations()...)
 	if len(l.problems) > 0 {
 		return nil, &Errors{Problems: l.problems}
@@ -112,7 +112,7 @@ func (l *loader) find(s setting) *key {
 	for _, section := range l.order(s.section) {
 		for i := range l.rows {
 			k := &l.rows[i]
-			if k.section == section && (k.name == s.name || k.qualified() == s.name) {
+			if k.section == section && k.named(s.name) {
 				return k
 			}
 		}

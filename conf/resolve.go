@@ -15,25 +15,25 @@ const (
 )
 
 // derive sets a key that no source has spoken about.
-func (c *Config) derive(qualified, text string) {
-	if c.origins[qualified].Source != "" || text == "" {
+func (l *loader) derive(qualified, text string) {
+	if l.config.origins[qualified].Source != "" || text == "" {
 		return
 	}
-	// The rows' own checks hold for what is derived here, and the names are ours: there is nothing to report.
-	if err := c.set(c.rows(), qualified, text, Origin{Source: sourceMachine}); err != nil {
-		panic("conf: " + qualified + ": " + err.Error())
+	if err := l.config.set(l.rows, qualified, text, Origin{Source: sourceMachine}); err != nil {
+		l.problems = append(l.problems, Problem{Origin: Origin{Source: sourceMachine}, Key: qualified, Message: err.Error()})
 	}
 }
 
 // resolvePaths fills in the data directory and the files below it. It returns those files that run-time updates were
 // saved to and that no -c has read already.
-func (c *Config) resolvePaths(in Input) (saved []string) {
+func (l *loader) resolvePaths(in Input) (saved []string) {
+	c := l.config
 	if in.Role != RoleNamesrv && c.Store.StorePathRootDir != "" {
-		c.derive("rocketd.dataDir", c.Store.StorePathRootDir)
+		l.derive("rocketd.dataDir", c.Store.StorePathRootDir)
 	}
 	data := c.Rocketd.DataDir
-	c.derive("broker.storePathRootDir", data)
-	c.derive("namesrv.kvConfigPath", filepath.Join(data, "namesrv", "kvConfig.json"))
+	l.derive("broker.storePathRootDir", data)
+	l.derive("namesrv.kvConfigPath", filepath.Join(data, "namesrv", "kvConfig.json"))
 
 	brokerFile, namesrvFile := "", ""
 	for _, path := range in.Files {
@@ -52,8 +52,8 @@ func (c *Config) resolvePaths(in Input) (saved []string) {
 	if namesrvFile == "" && c.Namesrv.ConfigStorePath == "" {
 		namesrvFile = filepath.Join(data, "namesrv", "namesrv.properties")
 	}
-	c.derive("broker.brokerConfigPath", brokerFile)
-	c.derive("namesrv.configStorePath", namesrvFile)
+	l.derive("broker.brokerConfigPath", brokerFile)
+	l.derive("namesrv.configStorePath", namesrvFile)
 	for _, path := range []string{c.Broker.BrokerConfigPath, c.Namesrv.ConfigStorePath} {
 		read := false
 		for _, f := range in.Files {
@@ -67,20 +67,22 @@ func (c *Config) resolvePaths(in Input) (saved []string) {
 }
 
 // resolve fills in what the machine decides.
-func (c *Config) resolve(in Input) {
-	c.derive("broker.brokerName", in.Machine.Hostname)
-	c.derive("broker.brokerName", "DEFAULT_BROKER")
-	c.resolveIdentity()
-	c.resolveListening(in)
-	c.resolveAdvertised(in.Machine)
-	c.derive("broker.brokerIP2", c.Broker.BrokerIP1)
+func (l *loader) resolve(in Input) {
+	c := l.config
+	l.derive("broker.brokerName", in.Machine.Hostname)
+	l.derive("broker.brokerName", "DEFAULT_BROKER")
+	l.resolveIdentity()
+	l.resolveListening(in)
+	l.resolveAdvertised(in.Machine)
+	l.derive("broker.brokerIP2", c.Broker.BrokerIP1)
 	if port := c.Broker.ListenPort; port > 0 && port < 65535 && c.Store.HAListenPort == 0 {
-		c.derive("broker.haListenPort", strconv.Itoa(int(port)+1))
+		l.derive("broker.haListenPort", strconv.Itoa(int(port)+1))
 	}
 }
 
 // resolveIdentity makes a master's id 0, as BrokerStartup.buildBrokerController does.
-func (c *Config) resolveIdentity() {
+func (l *loader) resolveIdentity() {
+	c := l.config
 	if c.Store.BrokerRole != "SLAVE" && c.Broker.BrokerID != 0 {
 		c.note("brokerId %d is taken as 0, because brokerRole is %s", c.Broker.BrokerID, c.Store.BrokerRole)
 		c.Broker.BrokerID = 0
@@ -88,7 +90,8 @@ func (c *Config) resolveIdentity() {
 }
 
 // resolveListening decides the listen address: what was said, else nothing beyond this machine by accident.
-func (c *Config) resolveListening(in Input) {
+func (l *loader) resolveListening(in Input) {
+	c := l.config
 	host := c.Rocketd.Host
 	if host == "" {
 		host = loopback
@@ -101,24 +104,25 @@ func (c *Config) resolveListening(in Input) {
 			c.note("listening on all addresses, because %s sets brokerIP1 to %s", ip1, c.Broker.BrokerIP1)
 		}
 	}
-	c.derive("broker.bindAddress", host)
-	c.derive("namesrv.bindAddress", host)
+	l.derive("broker.bindAddress", host)
+	l.derive("namesrv.bindAddress", host)
 }
 
 // resolveAdvertised decides the host that clients are told.
-func (c *Config) resolveAdvertised(m Machine) {
+func (l *loader) resolveAdvertised(m Machine) {
+	c := l.config
 	if host, _ := splitAdvertise(c.Rocketd.Advertise); host != "" {
 		delete(c.origins, "broker.brokerIP1")
-		c.derive("broker.brokerIP1", host)
+		l.derive("broker.brokerIP1", host)
 	}
 	bind := c.Server.BindAddress
 	switch {
 	case !isUnspecified(bind):
-		c.derive("broker.brokerIP1", bind)
+		l.derive("broker.brokerIP1", bind)
 	case len(m.Addresses) > 0:
-		c.derive("broker.brokerIP1", m.Addresses[0].String())
+		l.derive("broker.brokerIP1", m.Addresses[0].String())
 	default:
-		c.derive("broker.brokerIP1", loopback)
+		l.derive("broker.brokerIP1", loopback)
 	}
 	if isLoopback(bind) && !isLoopback(c.Broker.BrokerIP1) {
 		c.note("clients are told %s, but the broker listens on %s only; host=0.0.0.0 opens it to the network",
