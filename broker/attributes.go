@@ -10,6 +10,9 @@ import (
 	"github.com/rocketd/rocketd/message"
 )
 
+// attributeMessageType is the attribute that tells what kind of messages a topic is for.
+const attributeMessageType = message.AttributeMessageType
+
 // attribute is one attribute that a topic or a group may have (the reference's Attribute).
 type attribute struct {
 	changeable bool
@@ -23,7 +26,7 @@ func topicAttributes(key string) (attribute, bool) {
 		return attribute{false, oneOfValues("BatchCQ", "SimpleCQ")}, true
 	case message.AttributeCleanupPolicy:
 		return attribute{false, oneOfValues("DELETE", "COMPACTION")}, true
-	case message.AttributeMessageType:
+	case attributeMessageType:
 		return attribute{true, oneOfValues("UNSPECIFIED", "NORMAL", "FIFO", "DELAY", "TRANSACTION", "PRIORITY", "LITE", "MIXED")}, true
 	case message.AttributeReserveTime:
 		// TopicConfigManager#updateTieredStoreTopicMetadata: only a tiered store has it.

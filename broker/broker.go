@@ -147,6 +147,9 @@ func (b *Broker) applyConfig(old, next *conf.Config) error {
 	if b.store != nil {
 		b.store.Configure(&next.Store)
 	}
+	if b.timer != nil {
+		b.timer.Configure(&next.Store)
+	}
 	return nil
 }
 

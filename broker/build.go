@@ -58,35 +58,41 @@ func (b *Broker) steps() []step {
 	return []step{
 		// Last of all: the answers of what was flushed last still go out.
 		{name: "connections", stop: b.closeConnections},
-		{name: "store", start: b.openStore, stop: func(context.Context) error { return b.store.Close() }},
+		{name: "store", start: b.openStore, stop: try(func() error { return b.store.Close() })},
 		{name: "tables", start: b.loadTables},
 		// Both read their queues and register with the store before it dispatches anything.
 		{name: "schedule", start: b.openSchedule},
 		{name: "timer", start: b.openTimer},
-		{name: "admin state", start: b.loadAdmin},
+		{name: "transactions", start: try(b.transactions.load)},
+		{name: "pop", start: try(b.pop.load)},
+		{name: "request modes", start: try(b.modes.load)},
 		{name: "dispatch", start: b.startStore},
-		{name: "offsets", start: run(b.offsets.start), stop: func(context.Context) error { return b.offsets.close() }},
-		{name: "stats", start: run(b.stats.start), stop: done(b.stats.close)},
+		{name: "offsets", start: run(b.offsets.start), stop: try(b.offsets.close)},
+		{name: "stats", start: run(b.stats.start), stop: run(b.stats.close)},
 		// They write into the store, so they stop before it and after everything that makes work for them.
-		{name: "schedule running", start: run(func() { b.schedule.Start() }), stop: func(context.Context) error { return b.schedule.Close() }},
-		{name: "timer running", start: run(func() { b.timer.Start() }), stop: func(context.Context) error { return b.timer.Close() }},
-		{name: "admin state running", start: b.startAdmin, stop: b.closeAdmin},
-		{name: "keeper", start: run(b.keeper.start), stop: done(b.keeper.close)},
-		{name: "notifier", start: run(b.notifier.start), stop: done(b.notifier.close)},
+		{name: "schedule running", start: run(func() { b.schedule.Start() }), stop: try(func() error { return b.schedule.Close() })},
+		{name: "timer running", start: run(func() { b.timer.Start() }), stop: try(func() error { return b.timer.Close() })},
+		{name: "transactions running", start: run(b.transactions.start), stop: try(b.transactions.close)},
+		{name: "pop running", start: run(b.pop.start), stop: try(b.pop.close)},
+		{name: "keeper", start: run(b.keeper.start), stop: run(b.keeper.close)},
+		{name: "notifier", start: run(b.notifier.start), stop: run(b.notifier.close)},
 		{name: "pools", start: b.startPools, stop: b.closePools},
 		{name: "lanes", stop: b.drainLanes},
-		{name: "held pulls", start: run(b.holds.start), stop: done(b.holds.close)},
+		{name: "held pulls", start: run(b.holds.start), stop: run(b.holds.close)},
 		{name: "server", start: b.startServer, stop: b.stopAccepting},
 		// First of all: clients look elsewhere before anything is refused.
 		{name: "registration", start: b.registrar.start, stop: b.leaveNameServers},
 	}
 }
 
+// run and try make a step of a function.
 func run(fn func()) func(context.Context) error {
 	return func(context.Context) error { fn(); return nil }
 }
 
-func done(fn func()) func(context.Context) error { return run(fn) }
+func try(fn func() error) func(context.Context) error {
+	return func(context.Context) error { return fn() }
+}
 
 func (b *Broker) openStore(context.Context) error {
 	c := b.config()

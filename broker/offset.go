@@ -81,7 +81,7 @@ func (b *Broker) updateOffset(conn *remoting.Conn, req *remoting.Command) (*remo
 		resp.Remark = "Offset has been previously reset"
 		return resp, nil
 	}
-	b.offsets.commit(h.ConsumerGroup, h.Topic, h.QueueID, h.CommitOffset, conn.RemoteAddr())
+	b.offsets.commitFrom(conn.RemoteAddr(), h.ConsumerGroup, h.Topic, h.QueueID, h.CommitOffset)
 	return resp, nil
 }
 

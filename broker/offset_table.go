@@ -125,19 +125,37 @@ func (g *groupOffsets) of(queueID int32) queueOffsets {
 	return queueOffsets{committed: noOffset, pulled: noOffset, reset: noOffset}
 }
 
-// commit stores the offset a group continues from. It may go back, which is logged once in a while.
-func (t *offsetTable) commit(group, topic string, queueID int32, offset int64, client netip.AddrPort) {
+// commit stores the offset a group continues from. It may go back, which is logged once in a while. client says who asked
+// for it, "" for the broker itself.
+func (t *offsetTable) commit(group, topic string, queueID int32, offset int64, client string) {
+	if before := t.store(group, topic, queueID, offset); offset < before {
+		t.warnBack(group, topic, queueID, before, offset, client)
+	}
+}
+
+// commitFrom is commit for the client at addr.
+func (t *offsetTable) commitFrom(addr netip.AddrPort, group, topic string, queueID int32, offset int64) {
+	if before := t.store(group, topic, queueID, offset); offset < before {
+		t.warnBack(group, topic, queueID, before, offset, addr.String())
+	}
+}
+
+func (t *offsetTable) store(group, topic string, queueID int32, offset int64) (before int64) {
 	t.mu.Lock()
 	g := t.atLocked(groupKey{topic: topic, group: group})
 	q := g.of(queueID)
-	before := q.committed
+	before = q.committed
 	q.committed = offset
 	g.queues[queueID] = q
 	t.changedLocked(g)
 	t.mu.Unlock()
-	if offset < before && t.warnings.allow("offset@"+topic+"@"+group) {
+	return before
+}
+
+func (t *offsetTable) warnBack(group, topic string, queueID int32, from, to int64, client string) {
+	if t.warnings.allow("offset@" + topic + "@" + group) {
 		t.log.WithFields(logrus.Fields{
-			"group": group, "topic": topic, "queue": queueID, "from": before, "to": offset, "client": client.String(),
+			"group": strings.Clone(group), "topic": strings.Clone(topic), "queue": queueID, "from": from, "to": to, "client": client,
 		}).Warn("consumer offset goes back")
 	}
 }

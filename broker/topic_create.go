@@ -147,7 +147,7 @@ func (t *topicTable) createConfigured(c *conf.Config) error {
 		}
 		topic.Order = spec.Order
 		if spec.Type != "" {
-			topic.Attributes = map[string]string{message.AttributeMessageType: spec.Type}
+			topic.Attributes = map[string]string{attributeMessageType: spec.Type}
 		}
 		if _, err := t.createIfAbsent(topic); err != nil {
 			return err
