@@ -1,8 +1,75 @@
 package broker
 
-import "github.com/rocketd/rocketd/remoting"
+import (
+	"slices"
+	"sync"
+
+	"github.com/rocketd/rocketd/conf"
+	"github.com/rocketd/rocketd/remoting"
+	"github.com/rocketd/rocketd/remoting/body"
+)
+
+// adminParts is the state of the handlers that adminRoutes lists: transactions, pop, assignment, configuration version.
+type adminParts struct {
+	transactions *transactions
+	pop          *pop
+	modes        *requestModes
+
+	configMu sync.Mutex
+	configDV body.DataVersion // of the configuration; guarded by configMu
+}
 
 // adminRoutes joins the request tables of administration, queries, transactions, request-reply and pop.
 func (b *Broker) adminRoutes() []remoting.Route {
+	return slices.Concat(
+		b.messageQueryRoutes(),
+		b.topicAdminRoutes(),
+		b.groupAdminRoutes(),
+		b.consumerAdminRoutes(),
+		b.offsetAdminRoutes(),
+		b.configAdminRoutes(),
+		b.haAdminRoutes(),
+		b.relayRoutes(),
+		b.transactionRoutes(),
+		b.replyRoutes(),
+		b.recallRoutes(),
+		b.assignmentRoutes(),
+		b.popRoutes(),
+	)
+}
+
+// buildAdmin makes the parts; nothing runs yet. The tables must be there.
+func (b *Broker) buildAdmin() {
+	b.transactions = newTransactions(b)
+	b.pop = newPop(b)
+	b.modes = newRequestModes(b.files, b.log)
+	b.arrivals = append(b.arrivals, b.transactions.arrived, b.pop.arrived)
+}
+
+// changeConfig changes configuration keys and saves them; an error leaves everything as it was.
+func (b *Broker) changeConfig(changes []conf.Property) error {
+	err := b.updateConfig(func(c *conf.Config) (*conf.Config, error) {
+		next, err := c.UpdateBroker(changes)
+		if err != nil || next.Broker.BrokerConfigPath == "" {
+			return next, err
+		}
+		return next, next.SaveBroker(changes)
+	})
+	if err != nil {
+		return err
+	}
+	b.configMu.Lock()
+	defer b.configMu.Unlock()
+	b.configDV.NextVersion(b.clock.NowMs(), 0)
 	return nil
+}
+
+// configVersion is the version of the configuration: it moves on with each change while the broker runs.
+func (b *Broker) configVersion() body.DataVersion {
+	b.configMu.Lock()
+	defer b.configMu.Unlock()
+	if b.configDV.Timestamp == 0 {
+		b.configDV.Timestamp = b.bootMs
+	}
+	return b.configDV
 }

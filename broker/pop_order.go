@@ -1,10 +1,17 @@
 package broker
 
 import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/rocketd/rocketd/internal/clock"
+	"github.com/rocketd/rocketd/remoting/body"
 )
 
 // orderKey names a queue as one group reads it in order.
@@ -231,5 +238,73 @@ func (p *popOrder) pending(each func(key orderKey, freeAt int64)) {
 		if at := o.freeAt(now); at != 0 {
 			each(key, at)
 		}
+	}
+}
+
+// encode is the content of consumerOrderInfo.json.
+func (p *popOrder) encode() []byte {
+	p.mu.Lock()
+	table := body.ConsumerOrderTable{Table: map[string]map[int32]body.ConsumerOrder{}}
+	for key, o := range p.table {
+		name := key.topic + "@" + key.group
+		if table.Table[name] == nil {
+			table.Table[name] = map[int32]body.ConsumerOrder{}
+		}
+		offsets := make([]int64, len(o.offsets))
+		for i, offset := range o.offsets {
+			offsets[i] = offset
+			if i > 0 {
+				offsets[i] -= o.offsets[0]
+			}
+		}
+		table.Table[name][key.queueID] = body.ConsumerOrder{
+			PopTime: o.popTime, InvisibleTime: o.invisibleTime, Offsets: offsets,
+			OffsetNextVisibleTime: maps.Clone(o.nextVisible), OffsetConsumedCount: maps.Clone(o.counts),
+			LastConsumeTimestamp: o.lastConsume, CommitOffsetBit: int64(o.acked), AttemptID: o.attempt,
+		}
+	}
+	p.mu.Unlock()
+	return body.EncodePretty(&table)
+}
+
+// load reads consumerOrderInfo.json. A broken file is set aside: what was given out may then be given out once more.
+func (p *popOrder) load(log *logrus.Entry) error {
+	_, err := p.file.load(func(data []byte) error {
+		table, err := body.Decode[body.ConsumerOrderTable](data)
+		if err != nil {
+			return err
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for name, queues := range table.Table {
+			topic, group, ok := strings.Cut(name, "@")
+			if !ok {
+				continue
+			}
+			for queueID, o := range queues {
+				p.restoreLocked(orderKey{topic, group, queueID}, &o)
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errBroken) {
+		log.WithError(err).Error("consumerOrderInfo.json cannot be read, starting without it: ordered messages under way may be delivered again")
+		p.file.setAside()
+		return nil
+	}
+	return err
+}
+
+func (p *popOrder) restoreLocked(key orderKey, o *body.ConsumerOrder) {
+	if len(o.Offsets) == 0 || len(o.Offsets) > 64 {
+		return
+	}
+	offsets := slices.Clone(o.Offsets)
+	for i := 1; i < len(offsets); i++ {
+		offsets[i] += offsets[0]
+	}
+	p.table[key] = &orderInfo{
+		popTime: o.PopTime, invisibleTime: max(o.InvisibleTime, 0), offsets: offsets, nextVisible: o.OffsetNextVisibleTime,
+		counts: o.OffsetConsumedCount, lastConsume: o.LastConsumeTimestamp, acked: uint64(o.CommitOffsetBit), attempt: o.AttemptID,
 	}
 }
