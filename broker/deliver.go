@@ -2,6 +2,7 @@ package broker
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/remoting"
@@ -22,5 +23,9 @@ func (b *Broker) deliver(m *message.Message) (store.Placed, error) {
 	code, remark := b.putError(err)
 	return store.Placed{}, &remoting.Error{Code: code, Remark: remark}
 }
+
+// awaitServing is how soon those who write on their own look again whether the broker knows its address: it stands in
+// each record.
+const awaitServing = 20 * time.Millisecond
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -289,7 +289,9 @@ func (b *Broker) getAllConsumerOffset(*remoting.Conn, *remoting.Command) (*remot
 
 // getAllDelayOffset answers the progress of the delay levels (AdminBrokerProcessor#getAllDelayOffset).
 func (b *Broker) getAllDelayOffset(*remoting.Conn, *remoting.Command) (*remoting.Command, error) {
-	return bodyResponse(&body.DelayOffsetTable{OffsetTable: b.schedule.Offsets()}), nil
+	resp := success()
+	resp.Body = b.schedule.OffsetsJSON()
+	return resp, nil
 }
 
 // isSlave tells whether this broker is a slave (brokerRole).

@@ -100,6 +100,9 @@ func (r *reviver) run() {
 // round reads what is new, brings back what is due, and tells when the next is.
 func (r *reviver) round() time.Duration {
 	wait := time.Hour
+	if !r.p.b.serving.Load() {
+		return awaitServing
+	}
 	if r.p.b.isSlave() {
 		return wait
 	}

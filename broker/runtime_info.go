@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/remoting/body"
 )
@@ -80,8 +79,8 @@ func (b *Broker) putStoreState(table map[string]string, set func(string, int64))
 
 // putProgress adds how far delay levels and timers are.
 func (b *Broker) putProgress(table map[string]string, set func(string, int64)) {
-	for level, offset := range b.schedule.Offsets() {
-		table["scheduleMessageOffset_"+strconv.Itoa(int(level))] = fmt.Sprintf("%d,%d", offset, b.maxOffset(message.TopicSchedule, level-1))
+	for _, o := range b.schedule.Offsets() {
+		table["scheduleMessageOffset_"+strconv.Itoa(int(o.Level))] = fmt.Sprintf("%d,%d", o.Offset, o.MaxOffset)
 	}
 	for _, key := range []string{"timerReadBehind", "timerOffsetBehind", "timerCongestNum"} {
 		set(key, 0)

@@ -69,6 +69,10 @@ func (t *transactions) check() {
 		case <-t.checker.wake:
 		case <-timer.C():
 		}
+		if !t.b.serving.Load() {
+			timer.Reset(awaitServing)
+			continue
+		}
 		wait := saveEvery
 		for {
 			next, ok := t.nextDue()

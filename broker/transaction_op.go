@@ -107,6 +107,10 @@ func (l *opLog) run() {
 		case <-timer.C():
 			armed, due = false, true
 		}
+		if !l.b.serving.Load() {
+			timer.Reset(awaitServing)
+			continue
+		}
 		if !due && l.mayLinger() {
 			if !armed {
 				timer.Reset(opLinger)
