@@ -1,0 +1,407 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/rocketd/rocketd/internal/clock"
+	"github.com/rocketd/rocketd/internal/vfs"
+	"github.com/rocketd/rocketd/message"
+)
+
+// Rhythm and bounds of the indexer.
+const (
+	// indexPause gathers what arrives before it is indexed.
+	indexPause = 20 * time.Millisecond
+	// indexFlushInterval is how long keys are only in memory; after a crash they are read from the log again.
+	indexFlushInterval = time.Second
+	// indexFlushBytes: with so many entries in memory they are written at once.
+	indexFlushBytes = 1 << 20
+	// indexStepRecords is how many records are indexed with the lock held.
+	indexStepRecords = 512
+	// finishSteps bounds what is still indexed when the store closes.
+	finishSteps = 64
+	// indexRetry is how long the indexer waits after an error.
+	indexRetry = 5 * time.Second
+)
+
+// index builds and reads the key index. It follows the log by itself: whatever happens to its files, they can be built again.
+type index struct {
+	fs       vfs.FS
+	dir      string
+	shape    indexShape
+	log      *logFiles
+	clock    clock.Clock
+	logger   *logrus.Entry
+	settings func() *settings
+	// visible is how far the log may be indexed.
+	visible func() int64
+
+	position atomic.Int64 // everything below is indexed
+	idle     atomic.Bool  // parked, nothing to index
+	wake     chan struct{}
+
+	mu      sync.Mutex
+	files   []*indexFile // by age; guarded by mu
+	scanner *scanner     // guarded by mu
+	keys    []indexKey   // scratch; guarded by mu
+	skip    int          // keys of the record at position that are in the file already; guarded by mu
+	loaded  bool         // files are known; guarded by mu
+	clean   bool         // for loading: the files were closed properly
+	logEnd  int64        // for loading
+	stopped bool         // guarded by mu
+}
+
+func newIndex(fsys vfs.FS, root string, shape indexShape, log *logFiles, c clock.Clock, logger *logrus.Entry) *index {
+	return &index{fs: fsys, dir: indexDir(root), shape: shape, log: log, clock: c, logger: logger, wake: make(chan struct{}, 1)}
+}
+
+func (x *index) enabled() bool { return x.settings().conf.MessageIndexEnable }
+
+// wakeUp tells the indexer that the log has grown.
+func (x *index) wakeUp() {
+	if x.idle.CompareAndSwap(true, false) {
+		x.wake <- struct{}{} // there is room: only one can have seen idle
+	}
+}
+
+// run follows the log until stop is closed.
+func (x *index) run(stop <-chan struct{}) {
+	timer := x.clock.NewTimer(time.Hour)
+	defer timer.Stop()
+	wait := func(d time.Duration) bool {
+		timer.Reset(d)
+		select {
+		case <-timer.C():
+			return true
+		case <-stop:
+			return false
+		}
+	}
+	dirty := false
+	var lastFlush int64
+	for {
+		moved, err := x.catchUp(stop)
+		dirty = dirty || moved
+		if now := x.clock.NowMs(); err == nil && dirty && now-lastFlush >= indexFlushInterval.Milliseconds() {
+			if err = x.flush(); err == nil {
+				dirty, lastFlush = false, now
+			}
+		}
+		pause := indexPause
+		switch {
+		case err != nil:
+			x.logger.WithError(err).Warn("key index cannot go on, trying again")
+			pause = indexRetry
+		case !dirty:
+			x.idle.Store(true)
+			if x.behind() && x.idle.CompareAndSwap(true, false) {
+				continue
+			}
+			select {
+			case <-x.wake:
+			case <-stop:
+				return
+			}
+		}
+		if !wait(pause) {
+			return
+		}
+	}
+}
+
+// catchUp indexes what is visible; moved tells that there was something.
+func (x *index) catchUp(stop <-chan struct{}) (moved bool, err error) {
+	for x.behind() {
+		more, err := x.step()
+		if err != nil {
+			return moved, err
+		}
+		moved = true
+		select {
+		case <-stop:
+			return moved, nil
+		default:
+		}
+		if !more {
+			break
+		}
+	}
+	return moved, nil
+}
+
+// behind tells whether there is something to index.
+func (x *index) behind() bool { return x.enabled() && x.position.Load() < x.visible() }
+
+// step indexes some records; more tells that there are more.
+func (x *index) step() (more bool, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.stepLocked()
+}
+
+func (x *index) stepLocked() (more bool, err error) {
+	if err := x.loadLocked(); err != nil {
+		return false, err
+	}
+	if last := x.lastLocked(); last != nil && len(last.fresh) >= indexFlushBytes {
+		if err := last.flush(); err != nil {
+			return false, err
+		}
+	}
+	if x.scanner == nil {
+		x.scanner = &scanner{files: x.log, pos: x.position.Load()}
+	}
+	s := x.scanner
+	s.end = x.visible()
+	s.known = s.end
+	if first := x.log.first(); s.pos < first {
+		s.pos = first // the log was shortened meanwhile
+	}
+	for range indexStepRecords {
+		if s.pos >= s.end {
+			return false, nil
+		}
+		found, err := s.next()
+		if err != nil {
+			return false, errors.Join(err, x.resetScannerLocked())
+		}
+		if found.kind == scanRecord {
+			if err := x.addLocked(&found.r); err != nil {
+				return false, errors.Join(err, x.resetScannerLocked())
+			}
+		}
+		if found.kind == scanEnd {
+			s.pos = s.end
+		}
+		x.position.Store(s.pos)
+	}
+	return s.pos < s.end, nil
+}
+
+// resetScannerLocked makes the next step read on from the position.
+func (x *index) resetScannerLocked() error {
+	err := x.scanner.close()
+	x.scanner = nil
+	return err
+}
+
+func (x *index) lastLocked() *indexFile {
+	if n := len(x.files); n > 0 {
+		return x.files[n-1]
+	}
+	return nil
+}
+
+// addLocked adds a record's keys.
+func (x *index) addLocked(r *message.Record) error {
+	x.keys = appendIndexKeys(x.keys[:0], r)
+	for i, k := range x.keys {
+		if i < x.skip {
+			continue
+		}
+		last, err := x.writableLocked()
+		if err == nil {
+			err = last.put(k)
+		}
+		if err != nil {
+			x.skip = i
+			return err
+		}
+	}
+	x.skip = 0
+	return nil
+}
+
+// writableLocked returns the last file, or a new one when it is full.
+func (x *index) writableLocked() (*indexFile, error) {
+	last := x.lastLocked()
+	if last != nil && !last.full() {
+		return last, nil
+	}
+	var before *indexHeader
+	ms := x.clock.NowMs()
+	name := indexName(ms)
+	if last != nil {
+		if err := errors.Join(last.flush(), last.sync()); err != nil {
+			return nil, err
+		}
+		last.dropPages()
+		before = &last.header
+		for name <= filepath.Base(last.path) {
+			ms++
+			if name = indexName(ms); ms > x.clock.NowMs()+time.Hour.Milliseconds() {
+				return nil, fmt.Errorf("%w: %s is named for a time that is more than an hour ahead", ErrLayout, last.path)
+			}
+		}
+	}
+	if err := x.fs.MkdirAll(x.dir, dirPerm); err != nil {
+		return nil, err
+	}
+	file, err := createIndexFile(x.fs, filepath.Join(x.dir, name), x.shape, before)
+	if err != nil {
+		return nil, err
+	}
+	x.files = append(x.files, file)
+	return file, x.fs.SyncDir(filepath.Dir(x.dir))
+}
+
+// appendIndexKeys appends the keys of a record: its unique key, the parts of KEYS, its tag (IndexService.buildIndex).
+func appendIndexKeys(dst []indexKey, r *message.Record) []indexKey {
+	if r.TransactionType() == message.TransactionRollback {
+		return dst
+	}
+	var unique, keys, tags string
+	r.Properties.Range(func(name, value string) bool {
+		switch name {
+		case message.KeyUniqueKey:
+			unique = value
+		case message.KeyKeys:
+			keys = value
+		case message.KeyTags:
+			tags = value
+		}
+		return true
+	})
+	topic := newKeyHash(r.Topic)
+	if unique != "" {
+		dst = append(dst, indexKey{topic.key(unique), r.PhysicalOffset, r.StoreTimestamp})
+	}
+	for keys != "" {
+		var key string
+		key, keys, _ = strings.Cut(keys, message.KeySeparator)
+		if key != "" {
+			dst = append(dst, indexKey{topic.key(key), r.PhysicalOffset, r.StoreTimestamp})
+		}
+	}
+	if tags != "" {
+		dst = append(dst, indexKey{topic.tag(tags), r.PhysicalOffset, r.StoreTimestamp})
+	}
+	return dst
+}
+
+// keyHash is the Java hash of "topic#", to be continued.
+type keyHash struct{ h int32 }
+
+func newKeyHash(topic string) keyHash { return keyHash{continueHash(message.JavaHash(topic), "#")} }
+
+// key hashes "topic#key".
+func (k keyHash) key(key string) uint32 { return positive(continueHash(k.h, key)) }
+
+// tag hashes "topic#T#tag".
+func (k keyHash) tag(tag string) uint32 {
+	return positive(continueHash(continueHash(k.h, message.IndexTagType+"#"), tag))
+}
+
+// continueHash is the Java hash of a text whose hash so far is h followed by s.
+func continueHash(h int32, s string) int32 {
+	folded := h
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			// Folding n units into h is h * 31^n + hash(s), and 31^n is what one unit of value 1 before s adds.
+			hash := message.JavaHash(s)
+			return h*(message.JavaHash("\x01"+s)-hash) + hash
+		}
+		folded = folded*31 + int32(s[i])
+	}
+	return folded
+}
+
+// positive is IndexFile.indexKeyHashMethod.
+func positive(h int32) uint32 {
+	if h < 0 {
+		h = -h
+	}
+	if h < 0 {
+		h = 0
+	}
+	return uint32(h)
+}
+
+// flush writes what is only in memory.
+func (x *index) flush() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if last := x.lastLocked(); last != nil {
+		return last.flush()
+	}
+	return nil
+}
+
+// sync makes everything indexed durable and returns its position and the store time of its last key.
+func (x *index) sync() (position, endMs int64, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	position = x.position.Load()
+	last := x.lastLocked()
+	if last == nil {
+		return position, 0, nil
+	}
+	return position, last.header.endMs, errors.Join(last.flush(), last.sync())
+}
+
+// finish indexes what is left when the store closes, unless that is much: then the next start goes on.
+func (x *index) finish() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for range finishSteps {
+		if !x.behind() {
+			return nil
+		}
+		if more, err := x.stepLocked(); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// stop ends indexing and closes the files.
+func (x *index) stop() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.stopped {
+		return nil
+	}
+	x.stopped = true
+	var err error
+	if x.scanner != nil {
+		err = x.scanner.close()
+	}
+	for _, f := range x.files {
+		err = errors.Join(err, f.f.Close())
+	}
+	return err
+}
+
+// removeBelow deletes files whose keys all lie below the beginning of the log, but not the last one (IndexService.deleteExpiredFile).
+func (x *index) removeBelow(minPhysical int64) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var err error
+	for len(x.files) > 1 && x.files[0].header.endPhysical < minPhysical {
+		err = errors.Join(err, x.files[0].remove(x.fs))
+		x.files = slices.Delete(x.files, 0, 1)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return err
+}
+
+// trim gives the slot table's memory back. Everything must have been flushed for a while.
+func (x *index) trim() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if last := x.lastLocked(); last != nil && len(last.fresh) == 0 && len(last.dirty) == 0 {
+		last.dropPages()
+	}
+}

@@ -1,0 +1,12 @@
+package store
+
+import "golang.org/x/sys/unix"
+
+// totalMemory is the machine's memory in bytes.
+func totalMemory() int64 {
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return assumedMemory
+	}
+	return int64(uint64(info.Totalram) * uint64(info.Unit))
+}

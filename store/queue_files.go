@@ -1,0 +1,170 @@
+package store
+
+import (
+	"container/list"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"github.com/rocketd/rocketd/internal/vfs"
+)
+
+// maxOpenQueueFiles bounds the consume-queue files that are open at a time.
+const maxOpenQueueFiles = 512
+
+// queueFiles opens the files of all consume queues and keeps the most recently used ones open.
+type queueFiles struct {
+	fs   vfs.FS
+	dir  string // consumequeue
+	size int64
+
+	mu   sync.Mutex
+	open map[queueFileKey]*queueFile // guarded by mu
+	lru  *list.List                  // of *queueFile, most recently used first; guarded by mu
+}
+
+type queueFileKey struct {
+	q    *ConsumeQueue
+	base int64 // first byte of the file within the queue
+}
+
+// queueFile is one open file, in use by those who got it and did not put it back.
+type queueFile struct {
+	vfs.File
+	key   queueFileKey
+	users int           // guarded by queueFiles.mu
+	gone  bool          // no longer in the cache: closed by its last user; guarded by queueFiles.mu
+	place *list.Element // guarded by queueFiles.mu
+}
+
+func newQueueFiles(fsys vfs.FS, dir string, size int64) *queueFiles {
+	return &queueFiles{fs: fsys, dir: dir, size: size, open: make(map[queueFileKey]*queueFile), lru: list.New()}
+}
+
+func (c *queueFiles) queueDir(q *ConsumeQueue) string {
+	return filepath.Join(c.dir, q.topic, strconv.Itoa(int(q.id)))
+}
+
+func (c *queueFiles) path(q *ConsumeQueue, base int64) string {
+	return filepath.Join(c.queueDir(q), offsetName(base))
+}
+
+// base is the first byte of the file that holds an offset of a queue.
+func (c *queueFiles) base(queueOffset int64) int64 {
+	at := queueOffset * entrySize
+	return at - at%c.size
+}
+
+// get returns the file of q that begins at base, made at its full length if create. It must be put back.
+func (c *queueFiles) get(q *ConsumeQueue, base int64, create bool) (*queueFile, error) {
+	key := queueFileKey{q, base}
+	c.mu.Lock()
+	if f := c.open[key]; f != nil {
+		f.users++
+		c.lru.MoveToFront(f.place)
+		c.mu.Unlock()
+		return f, nil
+	}
+	c.mu.Unlock()
+
+	f, err := c.openFile(q, base, create)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if other := c.open[key]; other != nil {
+		other.users++
+		return other, f.Close()
+	}
+	qf := &queueFile{File: f, key: key, users: 1}
+	qf.place = c.lru.PushFront(qf)
+	c.open[key] = qf
+	return qf, c.evictLocked()
+}
+
+func (c *queueFiles) openFile(q *ConsumeQueue, base int64, create bool) (vfs.File, error) {
+	path := c.path(q, base)
+	if !create {
+		return c.fs.OpenFile(path, osUpdate, filePerm)
+	}
+	f, err := c.fs.OpenFile(path, osUpdate|osCreate, filePerm)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := c.fs.MkdirAll(filepath.Dir(path), dirPerm); err != nil {
+			return nil, err
+		}
+		f, err = c.fs.OpenFile(path, osUpdate|osCreate, filePerm)
+	}
+	if err != nil {
+		return nil, err
+	}
+	size, err := f.Size()
+	if err == nil && size != c.size {
+		err = f.Truncate(c.size)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("create %s: %w", path, err), f.Close())
+	}
+	return f, nil
+}
+
+// put gives a file back.
+func (c *queueFiles) put(f *queueFile) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f.users--
+	if f.gone && f.users == 0 {
+		return f.Close()
+	}
+	return nil
+}
+
+// evictLocked closes the least recently used files nobody uses until the bound holds.
+func (c *queueFiles) evictLocked() error {
+	var err error
+	for e := c.lru.Back(); e != nil && c.lru.Len() > maxOpenQueueFiles; {
+		f, _ := e.Value.(*queueFile) //nolint:errcheck // the list holds nothing else
+		e = e.Prev()
+		if f.users == 0 {
+			err = errors.Join(err, c.forgetLocked(f))
+		}
+	}
+	return err
+}
+
+func (c *queueFiles) forgetLocked(f *queueFile) error {
+	delete(c.open, f.key)
+	c.lru.Remove(f.place)
+	f.gone = true
+	if f.users == 0 {
+		return f.Close()
+	}
+	return nil
+}
+
+// forget closes the file of q that begins at base, or all of q when base is negative, once nobody uses it.
+func (c *queueFiles) forget(q *ConsumeQueue, base int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var err error
+	for key, f := range c.open {
+		if key.q == q && (base < 0 || key.base == base) {
+			err = errors.Join(err, c.forgetLocked(f))
+		}
+	}
+	return err
+}
+
+// closeAll closes every file that nobody uses.
+func (c *queueFiles) closeAll() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var err error
+	for _, f := range c.open {
+		err = errors.Join(err, c.forgetLocked(f))
+	}
+	return err
+}

@@ -1,0 +1,272 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rocketd/rocketd/internal/vfs"
+	"github.com/rocketd/rocketd/message"
+)
+
+// Bounds of the memory of all consume queues together.
+const (
+	// maxUnwrittenBytes: with so much only in memory every queue is written at the next tick, however little it has.
+	maxUnwrittenBytes = 16 << 20
+	// stuckUnwrittenBytes: with so much only in memory, because the files cannot be written, messages are refused.
+	stuckUnwrittenBytes = 256 << 20
+	// keptEntriesBudget is how many entries in all are kept in memory for readers although files hold them.
+	keptEntriesBudget = 1 << 19
+	// keptEntriesMost and keptEntriesLeast bound that for one queue.
+	keptEntriesMost  = 8192
+	keptEntriesLeast = 32
+	// idleTicks: after so many ticks of the writer without a message a queue keeps nothing in memory.
+	idleTicks = 60
+)
+
+type queueKey struct {
+	topic string
+	id    int32
+}
+
+// queueTable holds the consume queues.
+type queueTable struct {
+	fs    vfs.FS
+	files *queueFiles
+	// storeTime reads the store time of a record.
+	storeTime func(physicalOffset int64) (ms int64, ok bool)
+
+	unwritten atomic.Int64 // bytes that are only in memory
+
+	mu     sync.RWMutex
+	queues map[queueKey]*ConsumeQueue // guarded by mu
+	light  int                        // light queues among them; guarded by mu
+
+	activeMu sync.Mutex
+	active   []*ConsumeQueue // queues with something in memory; guarded by activeMu
+}
+
+func newQueueTable(fsys vfs.FS, dir string, fileSize int64) *queueTable {
+	return &queueTable{
+		fs:     fsys,
+		files:  newQueueFiles(fsys, dir, fileSize),
+		queues: make(map[queueKey]*ConsumeQueue),
+	}
+}
+
+func (t *queueTable) get(topic string, id int32) *ConsumeQueue {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.queues[queueKey{topic, id}]
+}
+
+// obtain returns a queue and makes it when it does not exist. topic may alias a buffer.
+func (t *queueTable) obtain(topic string, id int32) *ConsumeQueue {
+	if q := t.get(topic, id); q != nil {
+		return q
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := queueKey{topic, id}
+	if q := t.queues[key]; q != nil {
+		return q
+	}
+	key.topic = strings.Clone(topic)
+	q := &ConsumeQueue{table: t, topic: key.topic, id: id, firstBase: -1, lastBase: -1}
+	t.queues[key] = q
+	if message.IsLMQ(topic) {
+		t.light++
+	}
+	return q
+}
+
+func (t *queueTable) lightQueues() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.light
+}
+
+// all returns the queues, in no order.
+func (t *queueTable) all() []*ConsumeQueue {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	list := make([]*ConsumeQueue, 0, len(t.queues))
+	for _, q := range t.queues {
+		list = append(list, q)
+	}
+	return list
+}
+
+// sorted returns the queues by topic and number.
+func (t *queueTable) sorted() []*ConsumeQueue {
+	list := t.all()
+	slices.SortFunc(list, func(a, b *ConsumeQueue) int {
+		if c := strings.Compare(a.topic, b.topic); c != 0 {
+			return c
+		}
+		return int(a.id) - int(b.id)
+	})
+	return list
+}
+
+func (t *queueTable) activate(q *ConsumeQueue) {
+	t.activeMu.Lock()
+	t.active = append(t.active, q)
+	t.activeMu.Unlock()
+}
+
+// write writes entries that are only in memory: of every queue, or of those with at least minBytes. Queues that are idle give their
+// memory back. Errors do not stop it.
+func (t *queueTable) write(minBytes int64) error {
+	if t.unwritten.Load() >= maxUnwrittenBytes {
+		minBytes = 0
+	}
+	t.activeMu.Lock()
+	list := t.active
+	t.active = nil
+	t.activeMu.Unlock()
+	if len(list) == 0 {
+		return nil
+	}
+	keep := min(max(int64(keptEntriesBudget/len(list)), keptEntriesLeast), keptEntriesMost)
+	var firstErr error
+	still := list[:0]
+	for _, q := range list {
+		q.mu.Lock()
+		if (q.max.Load()-q.written)*entrySize >= max(minBytes, 1) {
+			if err := q.writeLocked(); err != nil && firstErr == nil {
+				firstErr = err
+			}
+		}
+		if q.idleFor++; q.idleFor > idleTicks {
+			q.trimLocked(0)
+		} else {
+			q.trimLocked(keep)
+		}
+		q.active = q.tail != nil && !q.removed
+		if q.active {
+			still = append(still, q)
+		}
+		q.mu.Unlock()
+	}
+	t.activeMu.Lock()
+	t.active = append(still, t.active...)
+	t.activeMu.Unlock()
+	return firstErr
+}
+
+// syncParallel is how many queue files are synced at a time: a journal commits them together.
+const syncParallel = 8
+
+// sync makes everything written durable.
+func (t *queueTable) sync() error {
+	work := make(chan *ConsumeQueue)
+	errs := make([]error, syncParallel)
+	var wg sync.WaitGroup
+	for i := range syncParallel {
+		wg.Go(func() {
+			for q := range work {
+				if err := q.sync(); err != nil && errs[i] == nil {
+					errs[i] = err
+				}
+			}
+		})
+	}
+	parents := make(map[string]bool)
+	for _, q := range t.all() {
+		q.mu.Lock()
+		due := q.synced < q.written && !q.removed
+		if due && q.newFile {
+			parents[filepath.Join(t.files.dir, q.topic)] = true
+		}
+		q.mu.Unlock()
+		if due {
+			work <- q
+		}
+	}
+	close(work)
+	wg.Wait()
+	err := errors.Join(errs...)
+	if len(parents) > 0 {
+		parents[t.files.dir] = true
+		parents[filepath.Dir(t.files.dir)] = true
+	}
+	for dir := range parents {
+		// A topic that was deleted meanwhile needs no directory.
+		if e := t.fs.SyncDir(dir); e != nil && !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
+// detach takes queues out of the table: the next message for one of them begins a new one at offset 0.
+func (t *queueTable) detach(list []*ConsumeQueue) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, q := range list {
+		if t.queues[queueKey{q.topic, q.id}] != q {
+			continue
+		}
+		delete(t.queues, queueKey{q.topic, q.id})
+		if message.IsLMQ(q.topic) {
+			t.light--
+		}
+	}
+}
+
+// removeQueues takes queues out of the table and deletes their files and directories.
+func (t *queueTable) removeQueues(list []*ConsumeQueue) error {
+	t.detach(list)
+	var err error
+	for _, q := range list {
+		q.mu.Lock()
+		q.removed = true
+		t.unwritten.Add(-(q.max.Load() - q.written) * entrySize)
+		q.written, q.synced = q.max.Load(), q.max.Load()
+		q.tail = nil
+		q.mu.Unlock()
+		err = errors.Join(err, t.files.forget(q, -1))
+		if fresh := t.get(q.topic, q.id); fresh != nil {
+			// It came back while it was going: its files are its own from the first entry on.
+			fresh.mu.Lock()
+			err = errors.Join(err, t.removeDir(q), t.files.forget(fresh, -1))
+			t.unwritten.Add((fresh.written - fresh.tailFrom) * entrySize)
+			fresh.written, fresh.synced = fresh.tailFrom, fresh.tailFrom
+			fresh.firstBase, fresh.lastBase = -1, -1
+			fresh.mu.Unlock()
+			continue
+		}
+		err = errors.Join(err, t.removeDir(q))
+	}
+	if err != nil {
+		return fmt.Errorf("remove consume queues: %w", err)
+	}
+	return nil
+}
+
+// removeDir removes a queue's directory and, with the last one, its topic's.
+func (t *queueTable) removeDir(q *ConsumeQueue) error {
+	if err := t.fs.RemoveAll(t.files.queueDir(q)); err != nil {
+		return err
+	}
+	topicDir := filepath.Join(t.files.dir, q.topic)
+	if left, err := t.fs.ReadDir(topicDir); err != nil || len(left) > 0 {
+		return nil //nolint:nilerr // a directory that is not there, or not empty, stays as it is
+	}
+	return t.fs.Remove(topicDir)
+}
+
+// raiseMin moves the queues' minimum to the beginning of the log and deletes files below it.
+func (t *queueTable) raiseMin(minPhysical int64) error {
+	var err error
+	for _, q := range t.all() {
+		err = errors.Join(err, q.raiseMin(minPhysical))
+	}
+	return err
+}

@@ -1,0 +1,388 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/rocketd/rocketd/internal/vfs"
+)
+
+// eachQueue calls fn for queues, several at a time.
+func eachQueue(list []*ConsumeQueue, fn func(*ConsumeQueue) error) error {
+	workers := min(2*runtime.GOMAXPROCS(0), len(list))
+	work := make(chan *ConsumeQueue)
+	errs := make([]error, workers)
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() {
+			for q := range work {
+				if err := fn(q); err != nil && errs[i] == nil {
+					errs[i] = err
+				}
+			}
+		})
+	}
+	for _, q := range list {
+		work <- q
+	}
+	close(work)
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// loadQueuesFromState takes the queues over from the file of the last checkpoint. Those whose files are not as it says are to be
+// built again.
+func (r *recovery) loadQueuesFromState() error {
+	s := r.s
+	r.known = r.state.logEnd
+	list := make([]*ConsumeQueue, 0, len(r.state.queues))
+	for _, sum := range r.state.queues {
+		q := s.queues.obtain(sum.topic, sum.id)
+		q.min.Store(sum.min)
+		q.max.Store(sum.max)
+		q.tailFrom, q.written, q.synced = sum.max, sum.max, sum.max
+		q.firstBase, q.lastBase, q.lastEnd = sum.firstBase, sum.lastBase, sum.lastEnd
+		list = append(list, q)
+	}
+	var mu sync.Mutex
+	return eachQueue(list, func(q *ConsumeQueue) error {
+		reason, err := q.checkFiles()
+		if err != nil || reason == "" {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		r.problem(Warning, s.queues.files.queueDir(q), -1, "consume queue is built again from the log: %s", reason)
+		r.rebuild[q] = true
+		return nil
+	})
+}
+
+// checkFiles compares the files with what is known about the queue: their lengths, its first and its last entry. reason tells what is wrong.
+func (q *ConsumeQueue) checkFiles() (reason string, err error) {
+	files := q.table.files
+	first, end := q.min.Load(), q.max.Load()
+	if first == end {
+		return "", nil
+	}
+	if q.lastBase < 0 || q.lastBase != files.base(end-1) {
+		return "its last file is not known", nil
+	}
+	for base := max(q.firstBase, files.base(first)); base <= q.lastBase; base += files.size {
+		f, err := files.fs.OpenFile(files.path(q, base), osUpdate, filePerm)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Sprintf("file %s is missing", offsetName(base)), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		reason, err = q.checkFile(f, base, first, end)
+		if err = errors.Join(err, f.Close()); err != nil || reason != "" {
+			return reason, err
+		}
+	}
+	return "", nil
+}
+
+func (q *ConsumeQueue) checkFile(f vfs.File, base, first, end int64) (reason string, err error) {
+	files := q.table.files
+	size, err := f.Size()
+	if err != nil {
+		return "", err
+	}
+	if size != files.size {
+		return fmt.Sprintf("file %s has %d bytes, mappedFileSizeConsumeQueue is %d", offsetName(base), size, files.size), nil
+	}
+	for _, at := range [...]int64{max(first, base/entrySize), min(end, (base+files.size)/entrySize) - 1} {
+		var b [entrySize]byte
+		if _, err := f.ReadAt(b[:], at*entrySize-base); err != nil {
+			return "", err
+		}
+		e := decodeEntry(b[:], at)
+		if !e.written() || e.filler() || at == end-1 && q.lastEnd > 0 && e.end() != q.lastEnd {
+			return fmt.Sprintf("entry %d is %d+%d in file %s", at, e.PhysicalOffset, e.Size, offsetName(base)), nil
+		}
+	}
+	return "", nil
+}
+
+// loadQueuesFromDirs finds the queues by their directories and their ends by their entries, as the reference does.
+func (r *recovery) loadQueuesFromDirs() error {
+	s := r.s
+	topics, err := s.fs.ReadDir(s.queues.files.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var list []*ConsumeQueue
+	for _, t := range topics {
+		if !t.IsDir() {
+			continue
+		}
+		ids, err := s.fs.ReadDir(filepath.Join(s.queues.files.dir, t.Name()))
+		if err != nil {
+			return err
+		}
+		for _, d := range ids {
+			id, err := strconv.ParseInt(d.Name(), 10, 32)
+			if err != nil || id < 0 || !d.IsDir() || strconv.FormatInt(id, 10) != d.Name() {
+				continue
+			}
+			list = append(list, s.queues.obtain(t.Name(), int32(id)))
+		}
+	}
+	var mu sync.Mutex
+	err = eachQueue(list, func(q *ConsumeQueue) error {
+		reason, err := q.load()
+		if err != nil || reason == "" {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		r.problem(Warning, s.queues.files.queueDir(q), -1, "consume queue is built again from the log: %s", reason)
+		r.rebuild[q] = true
+		return nil
+	})
+	for _, q := range list {
+		r.known = max(r.known, q.lastEnd)
+	}
+	return err
+}
+
+// load lists the queue's files and finds its end. reason tells why it cannot be used.
+func (q *ConsumeQueue) load() (reason string, err error) {
+	files := q.table.files
+	dir := files.queueDir(q)
+	entries, err := files.fs.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	var bases []int64
+	for i, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		base, ok := parseOffsetName(e.Name())
+		if !ok || base%files.size != 0 {
+			return "", fmt.Errorf("%w: %s: no name of a file of a consume queue with mappedFileSizeConsumeQueue = %d", ErrLayout, filepath.Join(dir, e.Name()), files.size)
+		}
+		info, err := e.Info()
+		if err != nil {
+			return "", err
+		}
+		if info.Size() == 0 && i == len(entries)-1 {
+			if err := files.fs.Remove(filepath.Join(dir, e.Name())); err != nil {
+				return "", err
+			}
+			reason = fmt.Sprintf("file %s was empty", e.Name())
+			continue
+		}
+		if info.Size() != files.size {
+			reason = fmt.Sprintf("file %s has %d bytes, mappedFileSizeConsumeQueue is %d", e.Name(), info.Size(), files.size)
+		}
+		bases = append(bases, base)
+	}
+	slices.Sort(bases)
+	for i := 1; i < len(bases); i++ {
+		if bases[i] != bases[i-1]+files.size {
+			reason = fmt.Sprintf("file %s is missing", offsetName(bases[i-1]+files.size))
+		}
+	}
+	if reason != "" || len(bases) == 0 {
+		return reason, nil
+	}
+	q.firstBase = bases[0]
+	return "", q.findEnd(bases)
+}
+
+// findEnd finds the first entry that was never written, and takes what the last one before it says. Files behind it are removed.
+func (q *ConsumeQueue) findEnd(bases []int64) error {
+	files := q.table.files
+	for i := len(bases) - 1; i >= 0; i-- {
+		n, last, err := q.countEntries(bases[i])
+		if err != nil {
+			return err
+		}
+		if n == 0 && i > 0 {
+			if err := errors.Join(files.forget(q, bases[i]), files.fs.Remove(files.path(q, bases[i]))); err != nil {
+				return err
+			}
+			continue
+		}
+		end := bases[i]/entrySize + n
+		q.lastBase = bases[i]
+		q.min.Store(min(q.firstBase/entrySize, end))
+		q.max.Store(end)
+		q.tailFrom, q.written, q.synced = end, end, end
+		if n > 0 && !last.filler() {
+			q.lastEnd = last.end()
+		}
+		return nil
+	}
+	return nil
+}
+
+// countEntries finds how many entries a file holds, by halving: they are written one behind the other.
+func (q *ConsumeQueue) countEntries(base int64) (n int64, last Entry, err error) {
+	files := q.table.files
+	f, err := files.get(q, base, false)
+	if err != nil {
+		return 0, Entry{}, err
+	}
+	defer func() { err = errors.Join(err, files.put(f)) }()
+	read := func(i int64) (Entry, error) {
+		var b [entrySize]byte
+		if _, err := f.ReadAt(b[:], i*entrySize); err != nil {
+			return Entry{}, fmt.Errorf("read %s at %d: %w", files.path(q, base), i*entrySize, noEOF(err))
+		}
+		return decodeEntry(b[:], base/entrySize+i), nil
+	}
+	low, high := int64(0), files.size/entrySize
+	for low < high {
+		mid := low + (high-low)/2
+		e, err := read(mid)
+		if err != nil {
+			return 0, Entry{}, err
+		}
+		if e.written() {
+			low, last = mid+1, e
+		} else {
+			high = mid
+		}
+	}
+	return low, last, nil
+}
+
+// lastEntry is the entry of all queues whose record lies last.
+func (r *recovery) lastEntry() (e Entry, ok bool) {
+	var last *ConsumeQueue
+	for _, q := range r.s.queues.all() {
+		if !r.rebuild[q] && q.lastEnd > 0 && (last == nil || q.lastEnd > last.lastEnd) {
+			last = q
+		}
+	}
+	if last == nil {
+		return Entry{}, false
+	}
+	return last.Entry(last.max.Load() - 1)
+}
+
+// cutQueues drops entries of records at or behind an offset: they are built again from the log.
+func (r *recovery) cutQueues(physical int64) error {
+	return eachQueue(r.s.queues.all(), func(q *ConsumeQueue) error {
+		if r.rebuild[q] || q.lastEnd > 0 && q.lastEnd <= physical {
+			return nil
+		}
+		return q.cut(physical)
+	})
+}
+
+// cut drops entries of records at or behind an offset, in memory alone.
+func (q *ConsumeQueue) cut(physical int64) error {
+	low, high := q.min.Load(), q.max.Load()
+	read := func(i int64) (Entry, error) {
+		var b [entrySize]byte
+		n, _, err := q.read(i, b[:], false)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%w: consume queue %s has no entry %d", ErrCorrupt, q, i)
+		}
+		return decodeEntry(b[:], i), err
+	}
+	for low < high {
+		mid := low + (high-low)/2
+		e, err := read(mid)
+		if err != nil {
+			return err
+		}
+		if e.PhysicalOffset < physical || e.filler() {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	q.lastEnd = 0
+	if low > q.min.Load() {
+		e, err := read(low - 1)
+		if err != nil {
+			return err
+		}
+		if !e.filler() {
+			q.lastEnd = e.end()
+		}
+	}
+	q.max.Store(low)
+	q.min.Store(min(q.min.Load(), low))
+	q.tail, q.tailFrom, q.written, q.synced = nil, low, low, min(q.synced, low)
+	return nil
+}
+
+// settleQueues writes the entries that were built again, erases what lies behind the queues' ends and raises their minimums to the
+// log's beginning.
+func (r *recovery) settleQueues() error {
+	s := r.s
+	if err := s.queues.write(0); err != nil {
+		return err
+	}
+	first := s.files.first()
+	return eachQueue(s.queues.all(), func(q *ConsumeQueue) error {
+		if err := q.eraseBehind(); err != nil {
+			return err
+		}
+		return q.raiseMin(first)
+	})
+}
+
+// eraseBehind overwrites entries behind the end with zeros and removes files that begin behind it.
+func (q *ConsumeQueue) eraseBehind() error {
+	files := q.table.files
+	if q.lastBase < 0 {
+		return nil
+	}
+	end := q.max.Load()
+	last := files.base(max(end-1, 0))
+	for base := last + files.size; ; base += files.size {
+		err := files.fs.Remove(files.path(q, base))
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err = errors.Join(err, files.forget(q, base)); err != nil {
+			return err
+		}
+	}
+	q.lastBase = min(q.lastBase, last)
+	q.firstBase = min(q.firstBase, last)
+	f, err := files.get(q, last, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		// A queue without entries may be without files.
+		q.firstBase, q.lastBase = -1, -1
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	const chunk = 4096
+	var b [chunk]byte
+	for at := end*entrySize - last; at < files.size; at += chunk {
+		part := b[:min(chunk, files.size-at)]
+		if _, err = f.ReadAt(part, at); err != nil {
+			err = fmt.Errorf("read %s at %d: %w", files.path(q, last), at, noEOF(err))
+			break
+		}
+		if allZero(part) {
+			break
+		}
+		if err = writeZeros(f, at, at+int64(len(part))); err != nil {
+			break
+		}
+		q.synced = min(q.synced, max(end-1, 0))
+	}
+	return errors.Join(err, files.put(f))
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package store
+
+// resident cannot tell here.
+func resident([]byte, int, int) bool { return false }
