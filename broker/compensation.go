@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rocketd/rocketd/conf"
+	"github.com/rocketd/rocketd/filter"
 )
 
 // maxCompensated bounds the subscriptions that are remembered of pulls.
@@ -65,7 +66,7 @@ func (c *compensation) parse(group, topic, expression, expressionType string, ve
 // written tells whether a subscription was parsed from this text.
 func (s *subscription) written(expression, expressionType string) bool {
 	if isTagType(expressionType) {
-		return s.tag && (s.data.SubString == expression || expression == "" && s.data.SubString == allTags)
+		return s.tag && (s.data.SubString == expression || expression == "" && s.data.SubString == filter.AllTags)
 	}
 	return s.data.ExpressionType == expressionType && s.data.SubString == expression
 }

@@ -137,7 +137,11 @@ func (t *consumerTable) compile(j joining) []*subscription {
 		s := newSubscription(list[i])
 		if s.err != nil && t.warnings.allow("expression@"+j.group+"@"+s.data.Topic) {
 			t.log.WithFields(logrus.Fields{"group": j.group, "client": j.client.id, "topic": s.data.Topic, "expression": s.data.SubString}).
-				WithError(s.err).Warn("consumer subscribes with an expression that cannot be read")
+				WithError(s.err).Warn("consumer subscribes with an expression that cannot be read, it gets nothing")
+		}
+		if s.sql != nil && s.sql.Ignored() != "" && t.warnings.allow("ignored@"+j.group+"@"+s.data.Topic) {
+			t.log.WithFields(logrus.Fields{"group": j.group, "client": j.client.id, "topic": s.data.Topic, "expression": s.data.SubString, "ignored": s.sql.Ignored()}).
+				Warn("the end of a consumer's expression has no effect")
 		}
 		compiled = append(compiled, s)
 	}

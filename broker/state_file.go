@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -74,7 +75,7 @@ func (f *stateFile) write(data []byte, sync bool) error {
 func (f *stateFile) replaceLocked(data []byte, sync bool) error {
 	dir := filepath.Dir(f.path)
 	if !f.hasDir {
-		if err := f.fs.MkdirAll(dir, 0o755); err != nil {
+		if err := f.makeDir(dir); err != nil {
 			return fmt.Errorf("create directory of state file %s: %w", f.path, err)
 		}
 		f.hasDir = true
@@ -101,6 +102,15 @@ func (f *stateFile) replaceLocked(data []byte, sync bool) error {
 	return nil
 }
 
+// makeDir makes the directory and, as it may be new like the root directory around it, makes both durable.
+func (f *stateFile) makeDir(dir string) error {
+	if err := f.fs.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	root := filepath.Dir(dir)
+	return errors.Join(f.fs.SyncDir(root), f.fs.SyncDir(filepath.Dir(root)))
+}
+
 func (f *stateFile) writeAll(name string, data []byte, sync bool) (err error) {
 	file, err := f.fs.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o644)
 	if err != nil {
@@ -125,8 +135,8 @@ func (f *stateFile) load(decode func([]byte) error) (found bool, err error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err == nil && len(data) == 0 {
-			err = errors.New("it is empty")
+		if err == nil && len(bytes.Trim(data, "\x00 \t\r\n")) == 0 {
+			err = errors.New("it holds nothing") // what a crash of the machine leaves of a file that was not synced
 		}
 		if err == nil {
 			err = decode(data)

@@ -11,14 +11,6 @@ import (
 	"github.com/rocketd/rocketd/remoting/body"
 )
 
-// Expression types of subscriptions (the reference's ExpressionType).
-const (
-	expressionTag = "TAG"
-	expressionSQL = "SQL92"
-	// allTags is the tag expression that everything matches.
-	allTags = "*"
-)
-
 // subscription is one subscription of a group to a topic, ready to decide about messages. It is immutable and implements
 // store.Filter as the reference's ExpressionMessageFilter decides.
 type subscription struct {
@@ -32,7 +24,7 @@ type subscription struct {
 
 // isTagType tells whether an expression type means tags (ExpressionType#isTagType).
 func isTagType(expressionType string) bool {
-	return expressionType == "" || expressionType == expressionTag
+	return expressionType == "" || expressionType == string(filter.TAG)
 }
 
 // newSubscription prepares the subscription of a heartbeat.
@@ -41,7 +33,7 @@ func newSubscription(data body.SubscriptionData) *subscription {
 	switch {
 	case data.ClassFilterMode:
 		s.all = true
-	case s.tag && (data.SubString == "" || data.SubString == allTags):
+	case s.tag && (data.SubString == "" || data.SubString == filter.AllTags):
 		s.all = true
 	case s.tag:
 		s.codes = slices.Clone(data.CodeSet)
@@ -63,17 +55,15 @@ func parseSubscription(topic, expression, expressionType string, version int64) 
 		Topic: strings.Clone(topic), SubString: strings.Clone(expression), ExpressionType: strings.Clone(expressionType), SubVersion: version,
 	}
 	if isTagType(expressionType) {
-		data.ExpressionType = expressionTag
+		data.ExpressionType = string(filter.TAG)
 		if expression == "" {
-			data.SubString = allTags
+			data.SubString = filter.AllTags
 		}
-		if data.SubString != allTags {
-			tags, err := splitTags(data.SubString)
-			if err != nil {
-				return nil, err
-			}
-			data.TagsSet = tags
+		tags, err := filter.Compile(filter.TAG, data.SubString)
+		if err != nil {
+			return nil, fmt.Errorf("subString split error: %w", err)
 		}
+		data.TagsSet = tags.Tags()
 	}
 	s := newSubscription(data)
 	if s.err != nil {
@@ -83,28 +73,16 @@ func parseSubscription(topic, expression, expressionType string, version int64) 
 	return s, nil
 }
 
-// splitTags takes "TagA || TagB" apart. Like Java's split it refuses an expression of separators alone.
-func splitTags(expression string) ([]string, error) {
-	if strings.Trim(expression, "|") == "" && len(expression)%2 == 0 {
-		return nil, errors.New("subString split error")
-	}
-	var tags []string
-	for tag := range strings.SplitSeq(expression, "||") {
-		if tag = strings.TrimFunc(tag, func(r rune) bool { return r <= ' ' }); tag != "" && !slices.Contains(tags, tag) {
-			tags = append(tags, tag)
-		}
-	}
-	return tags, nil
-}
-
+// compileSQL prepares an expression that is not one of tags.
 func compileSQL(expressionType, expression string) (*filter.Expression, error) {
-	if expressionType != expressionSQL {
-		return nil, fmt.Errorf("expression type %q is not known, there are %s and %s", expressionType, expressionTag, expressionSQL)
+	kind, err := filter.ParseKind(expressionType)
+	if err != nil {
+		return nil, err
 	}
 	if expression == "" {
 		return nil, errors.New("Expression can't be null! " + expressionType) //nolint:staticcheck // the reference's words
 	}
-	return filter.Compile(expression)
+	return filter.Compile(kind, expression)
 }
 
 // equal tells whether data describes this subscription.
@@ -135,7 +113,7 @@ func (s *subscription) MatchRecord(record []byte) bool {
 	if _, err := message.DecodeRecord(record, &r, false); err != nil {
 		return false
 	}
-	return s.sql.Match(r.Properties)
+	return s.sql.MatchProperties(r.Properties)
 }
 
 // matchesAll tells whether no message needs a look.
@@ -163,7 +141,7 @@ func (f *retryFilter) MatchRecord(record []byte) bool {
 	if s == nil || s.sql == nil {
 		return true
 	}
-	return s.sql.Match(r.Properties)
+	return s.sql.MatchProperties(r.Properties)
 }
 
 // declarationOf is a member's subscriptions in a form to be compared: sorted lines of topic and expression.
