@@ -17,9 +17,14 @@ func (s *stats) sample() {
 	begun := s.clock.NowMs()
 	nextMinute, nextHour, nextDay := begun, begun, begun
 	morning := nextMorning(s.clock.Now())
-	timer := s.clock.NewTimer(time.Second)
+	timer := s.clock.NewTimer(0)
 	defer timer.Stop()
 	for {
+		select {
+		case <-s.stop:
+			return
+		case <-timer.C():
+		}
 		now := s.clock.Now()
 		nowMs := now.UnixMilli()
 		s.runtime.sample(nowMs)
@@ -40,12 +45,7 @@ func (s *stats) sample() {
 			s.runtime.newDay(s.brokerPutNoSystem.value.Load(), s.brokerGetNoSystem.value.Load())
 			morning = nextMorning(now)
 		}
-		select {
-		case <-s.stop:
-			return
-		case <-timer.C():
-			timer.Reset(time.Second)
-		}
+		timer.Reset(time.Second)
 	}
 }
 
