@@ -1,0 +1,179 @@
+package timer
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/rocketd/rocketd/internal/vfs"
+)
+
+// Layout of config/timercheck. The reference reads and writes the first 56 bytes of a file of 4096. All that is written here lies in the
+// first 512 bytes and is written at once.
+const (
+	checkpointFile = 4096
+	headerSize     = 56
+	ownPosition    = 64
+	checkpointSize = 512
+	ownMagic       = 0x524B44544D523031 // "RKDTMR01"
+	ownFixed       = 8 + headerSize + 8*8
+	barrierSize    = 3 * 8
+	ownSize        = ownFixed + maxBarriers*barrierSize + 4
+)
+
+// header is the reference's part of the checkpoint (TimerCheckpoint).
+type header struct {
+	readMs       int64 // lastReadTimeMs: all timers whose out is less are delivered
+	logPos       int64 // lastTimerLogFlushPos: the wheel file holds all units before
+	queueOffset  int64 // lastTimerQueueOffset: of the next entry of the system topic to enqueue
+	masterOffset int64 // masterTimerQueueOffset
+	stateVersion int64
+	timestamp    int64
+	counter      int64
+}
+
+// checkpoint is all of timercheck.
+type checkpoint struct {
+	header
+	// own tells that what follows is valid: the reference has not written the file since.
+	own       bool
+	clean     bool // the room was closed properly
+	progress  progress
+	logEnd    int64 // where the timer log ended
+	oldest    int64 // units before are done
+	precision int64 // of the wheel, ms
+	slots     int64 // of the wheel
+
+	putEnd int64 // where the commit log ended behind the last message put; not written
+}
+
+func (h *header) append(b []byte) []byte {
+	be := binary.BigEndian
+	for _, v := range [...]int64{h.readMs, h.logPos, h.queueOffset, h.masterOffset, h.stateVersion, h.timestamp, h.counter} {
+		b = be.AppendUint64(b, uint64(v))
+	}
+	return b
+}
+
+func parseHeader(b []byte) header {
+	at := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[8*i:])) }
+	return header{at(0), at(1), at(2), at(3), at(4), at(5), at(6)}
+}
+
+// encode fills b, which has checkpointSize bytes.
+func (c *checkpoint) encode(b []byte) {
+	be := binary.BigEndian
+	clear(b)
+	c.append(b[:0])
+	own := be.AppendUint64(b[ownPosition:ownPosition], ownMagic)
+	own = c.append(own)
+	clean := int64(0)
+	if c.clean {
+		clean = 1
+	}
+	for _, v := range [...]int64{
+		clean, c.progress.mark.out, c.progress.mark.pos, c.logEnd, c.oldest, c.precision, c.slots,
+		int64(len(c.progress.barriers)),
+	} {
+		own = be.AppendUint64(own, uint64(v))
+	}
+	for _, r := range c.progress.barriers {
+		own = be.AppendUint64(own, uint64(r.pos))
+		own = be.AppendUint64(own, uint64(r.mark.out))
+		own = be.AppendUint64(own, uint64(r.mark.pos))
+	}
+	own = own[:ownSize-4]
+	be.PutUint32(own[ownSize-4:ownSize], crc32.Checksum(own, castagnoli))
+}
+
+// parseCheckpoint reads what encode or the reference wrote. b has at least headerSize bytes.
+func parseCheckpoint(b []byte) checkpoint {
+	c := checkpoint{header: parseHeader(b)}
+	if len(b) < checkpointSize {
+		return c
+	}
+	be := binary.BigEndian
+	own := b[ownPosition:][:ownSize]
+	if be.Uint64(own) != ownMagic || be.Uint32(own[ownSize-4:]) != crc32.Checksum(own[:ownSize-4], castagnoli) ||
+		parseHeader(own[8:]) != c.header {
+		return c
+	}
+	at := func(i int) int64 { return int64(be.Uint64(own[8+headerSize+8*i:])) }
+	n := at(7)
+	if n < 0 || n > maxBarriers {
+		return c
+	}
+	c.own = true
+	c.clean = at(0) == 1
+	c.progress.mark = mark{at(1), at(2)}
+	c.logEnd, c.oldest, c.precision, c.slots = at(3), at(4), at(5), at(6)
+	for i := range int(n) {
+		c.progress.barriers = append(c.progress.barriers, barrier{at(8 + 3*i), mark{at(9 + 3*i), at(10 + 3*i)}})
+	}
+	return c
+}
+
+// checkpointWriter is the open file.
+type checkpointWriter struct {
+	f   vfs.File
+	buf [checkpointSize]byte
+}
+
+// loadCheckpoint reads the file; found is false when there is none or it is too short to be one.
+func loadCheckpoint(fsys vfs.FS, path string) (c checkpoint, found bool, err error) {
+	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, false, nil
+	}
+	if err != nil {
+		return c, false, fmt.Errorf("open timer checkpoint: %w", err)
+	}
+	var b [checkpointSize]byte
+	n, err := f.ReadAt(b[:], 0)
+	if cerr := f.Close(); n == 0 && err == nil {
+		err = cerr
+	}
+	if n < headerSize {
+		return c, false, nil
+	}
+	c = parseCheckpoint(b[:n])
+	if c.readMs < 0 || c.logPos < 0 || c.queueOffset < 0 || c.masterOffset < 0 {
+		return checkpoint{}, false, nil
+	}
+	return c, true, nil
+}
+
+func openCheckpoint(fsys vfs.FS, path string) (*checkpointWriter, error) {
+	if err := fsys.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("create timer checkpoint: %w", err)
+	}
+	f, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("create timer checkpoint: %w", err)
+	}
+	if size, err := f.Size(); err != nil || size != checkpointFile {
+		if err = errors.Join(err, f.Truncate(checkpointFile)); err != nil {
+			return nil, fmt.Errorf("create timer checkpoint: %w", errors.Join(err, f.Close()))
+		}
+	}
+	return &checkpointWriter{f: f}, nil
+}
+
+func (w *checkpointWriter) write(c *checkpoint) error {
+	c.encode(w.buf[:])
+	if _, err := w.f.WriteAt(w.buf[:], 0); err != nil {
+		return fmt.Errorf("write timer checkpoint: %w", err)
+	}
+	return nil
+}
+
+func (w *checkpointWriter) sync() error {
+	if err := w.f.Sync(); err != nil {
+		return fmt.Errorf("sync timer checkpoint: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package timer
+
+// mark is a place in the order in which timers are delivered: by out, then by position in the timer log.
+type mark struct{ out, pos int64 }
+
+func (m mark) before(o mark) bool { return m.out < o.out || m.out == o.out && m.pos < o.pos }
+
+func earlier(a, b mark) mark {
+	if b.before(a) {
+		return b
+	}
+	return a
+}
+
+// maxBarriers bounds how many steps back of the clock are remembered at once.
+const maxBarriers = 8
+
+// barrier is left behind when the clock steps back: of the units before pos those before mark were delivered already.
+type barrier struct {
+	pos  int64
+	mark mark
+}
+
+// progress tells which units are done. All before mark are, and those behind a barrier.
+type progress struct {
+	mark     mark
+	barriers []barrier // pos rises, mark falls
+}
+
+// done tells whether the unit with that out at that position was delivered.
+func (p *progress) done(out, pos int64) bool {
+	m := mark{out, pos}
+	if m.before(p.mark) {
+		return true
+	}
+	for _, b := range p.barriers {
+		if pos < b.pos && m.before(b.mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// advance moves mark on, never back.
+func (p *progress) advance(to mark) {
+	if to.before(p.mark) {
+		return
+	}
+	p.mark = to
+	for n := len(p.barriers); n > 0 && !to.before(p.barriers[n-1].mark); n-- {
+		p.barriers = p.barriers[:n-1]
+	}
+}
+
+// stepBack moves mark back to the time now, because the clock did. New units begin at end.
+func (p *progress) stepBack(now, end int64) {
+	b := barrier{pos: end, mark: p.mark}
+	if n := len(p.barriers); n == maxBarriers {
+		p.barriers = p.barriers[:n-1]
+	}
+	p.barriers = append(p.barriers, b)
+	p.mark = mark{now - 1, end}
+}
+
+// cut takes back what is said about units from end on, because they are gone and others will take their place.
+func (p *progress) cut(end int64) {
+	p.mark.pos = min(p.mark.pos, end)
+	for i := range p.barriers {
+		p.barriers[i].pos = min(p.barriers[i].pos, end)
+	}
+}
+
+// horizon is the mark up to which delivered and waiting units may be mixed in a slot.
+func (p *progress) horizon() mark {
+	if len(p.barriers) > 0 {
+		return p.barriers[0].mark
+	}
+	return p.mark
+}
+
+func (p *progress) clone() progress {
+	return progress{mark: p.mark, barriers: append([]barrier(nil), p.barriers...)}
+}

@@ -1,0 +1,297 @@
+package timer
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/rocketd/rocketd/message"
+)
+
+// recovery is what Open finds out.
+type recovery struct {
+	cp      checkpoint
+	found   bool // there was a checkpoint
+	trusted bool // it was written here, and with the same wheel
+	rebuilt bool // the wheel was built from the log
+	units   int64
+	cutAt   int64 // where the log was cut; -1: it was whole
+	last    unit  // the last unit of the log
+	lastPos int64 // noUnit: the log is empty
+	relinks int64
+	wheelAt int64 // the wheel file holds all units before
+}
+
+// recover loads the files and makes them agree: the log ends at its first invalid unit, the wheel holds all units of the log that are not
+// done, and what the system topic has and the log should have but has not is enqueued again.
+func (t *Timer) recover() error {
+	begun := t.o.Clock.Now()
+	r := recovery{cutAt: -1, lastPos: noUnit}
+	var err error
+	if r.cp, r.found, err = loadCheckpoint(t.o.FS, t.configPath("timercheck")); err != nil {
+		return err
+	}
+	if problem := t.metrics.load(t.o.FS, t.configPath("timermetrics")); problem != nil {
+		t.o.Log.WithError(problem).Warn("timer metrics are damaged, they are counted anew")
+	}
+	for topic := range t.metrics.snapshot().TimingCount {
+		t.names.note(topic)
+	}
+	r.trusted = r.cp.own && r.cp.precision == t.precision && r.cp.slots == t.wheel.slots()
+	t.progress = r.cp.progress
+	if !r.cp.own {
+		t.progress = progress{mark: mark{out: r.cp.readMs}}
+	}
+	if err := t.log.load(); err != nil {
+		return err
+	}
+	if err := t.recoverLog(&r); err != nil {
+		return err
+	}
+	t.progress.cut(t.log.end)
+	t.safe, t.durable = t.progress.clone(), t.progress.clone()
+	t.undurable = unsafeProgress{p: t.progress.clone()}
+	t.window.reset(t.wheel.key(t.progress.mark.out))
+	t.closed = t.window.until
+	if t.writer, err = openCheckpoint(t.o.FS, t.configPath("timercheck")); err != nil {
+		return err
+	}
+	if err := t.recoverQueue(&r); err != nil {
+		return err
+	}
+	t.suspect = !r.cp.clean || !r.trusted || r.relinks > 0
+	t.startSweeper(&r)
+	if t.suspect && t.log.end > t.sweeper.at {
+		t.recount = t.newRecount()
+	}
+	t.cp, t.wheelAt = r.cp, r.wheelAt
+	t.cp.own, t.cp.precision, t.cp.slots = true, t.precision, t.wheel.slots()
+	t.keep.Store(t.keepNow())
+	if err := t.writeCheckpoint(t.o.Clock.NowMs()); err != nil {
+		return err
+	}
+	t.o.Log.WithFields(logrus.Fields{
+		"checkpoint": r.found, "clean": r.cp.clean, "own": r.cp.own, "units": r.units, "wheelRebuilt": r.rebuilt, "relinked": r.relinks,
+		"logEnd": t.log.end, "queueOffset": t.queueOffset, "readTime": t.progress.mark.out, "took": t.o.Clock.Now().Sub(begun),
+	}).Info("timers recovered")
+	return nil
+}
+
+// recoverLog finds the log's end and loads or rebuilds the wheel.
+func (t *Timer) recoverLog(r *recovery) error {
+	begin := t.log.begin()
+	from := begin
+	wheelErr := errWheel
+	if r.trusted && r.cp.logPos >= begin {
+		wheelErr = t.file.load(t.wheel, t.wheel.key(t.progress.mark.out))
+		if wheelErr == nil && !t.lastUnitStands(r.cp.logPos) {
+			wheelErr = fmt.Errorf("%w: the timer log ends before what it holds", errWheel)
+		}
+	}
+	r.wheelAt = begin
+	if wheelErr == nil {
+		from, r.wheelAt = r.cp.logPos, r.cp.logPos
+	} else if err := t.emptyWheel(r, wheelErr); err != nil {
+		return err
+	}
+	if err := t.scan(r, from); err != nil {
+		return err
+	}
+	if wheelErr != nil || t.wheelFits() {
+		return t.finishLog(r)
+	}
+	if err := t.emptyWheel(r, fmt.Errorf("%w: it points behind the end of the timer log", errWheel)); err != nil {
+		return err
+	}
+	r.wheelAt = begin
+	if err := t.scan(r, begin); err != nil {
+		return err
+	}
+	return t.finishLog(r)
+}
+
+func (t *Timer) emptyWheel(r *recovery, why error) error {
+	if r.found {
+		t.o.Log.WithError(why).Warn("the timer wheel is built anew from the timer log")
+	}
+	r.rebuilt = true
+	clear(t.wheel.pages)
+	return t.file.reset()
+}
+
+// lastUnitStands tells whether the unit before pos is there and its record is in the commit log.
+func (t *Timer) lastUnitStands(pos int64) bool {
+	prev := t.log.before(pos)
+	if prev == noUnit {
+		return pos == t.log.begin()
+	}
+	u, ok, err := t.reader.unit(prev)
+	return err == nil && ok && !t.ahead(&u)
+}
+
+// ahead tells that a unit's record lies behind the end of the commit log: a crash of the machine took it.
+func (t *Timer) ahead(u *unit) bool { return u.offset+int64(u.size) > t.o.Store.MaxPhysicalOffset() }
+
+// scan reads the log from a position on to its end and links what the wheel does not know yet.
+func (t *Timer) scan(r *recovery, from int64) error {
+	begin := t.log.begin()
+	r.units = 0
+	pos := from
+	if prev := t.log.before(pos); prev != noUnit && prev >= begin {
+		if u, ok, err := t.reader.unit(prev); err == nil && ok {
+			r.last, r.lastPos = u, prev
+		}
+	}
+	t.reader.reset()
+	for t.log.holds(pos) {
+		u, ok, err := t.reader.unit(pos)
+		if err != nil {
+			return err
+		}
+		if !ok || t.ahead(&u) {
+			break
+		}
+		t.relink(&u, pos)
+		r.last, r.lastPos = u, pos
+		r.units++
+		pos = t.log.next(pos)
+	}
+	t.log.end = pos
+	return nil
+}
+
+// relink links a unit of the log, unless the wheel holds it already or it is done.
+func (t *Timer) relink(u *unit, pos int64) {
+	key := t.wheel.key(u.out)
+	if u.dead() || key < t.wheel.key(t.progress.mark.out) || u.ours() && !u.deletes() && t.progress.done(u.out, pos) {
+		return
+	}
+	old := t.wheel.raw(key)
+	if old.used() && old.key == key && old.last >= pos {
+		return
+	}
+	if old.used() && old.key > key {
+		return // the slot was taken over by a later turn, so this one is done
+	}
+	t.wheel.link(u, pos)
+}
+
+// wheelFits tells whether the wheel knows of no unit that the log has not.
+func (t *Timer) wheelFits() bool {
+	fits := true
+	t.wheel.each(func(s slot) { fits = fits && s.last < t.log.end })
+	return fits
+}
+
+// finishLog cuts the log where it ends, if something lies behind.
+func (t *Timer) finishLog(r *recovery) error {
+	end := t.log.end
+	if r.cp.own && r.cp.logEnd > end {
+		r.cutAt = end
+	}
+	dirty, err := t.log.dirtyBehind(end)
+	if err != nil || !dirty {
+		return err
+	}
+	r.cutAt = end
+	t.o.Log.WithFields(logrus.Fields{"end": end, "was": r.cp.logEnd}).Warn("the timer log is torn and is cut")
+	return t.log.cut(end)
+}
+
+// recoverQueue finds the next message of the system topic to enqueue, and enqueues again what should have a unit but lost it.
+func (t *Timer) recoverQueue(r *recovery) error {
+	q := t.o.Store.Queue(message.TopicTimer, 0)
+	known := max(r.cp.queueOffset, 0)
+	from := t.offsetBehind(r)
+	if q == nil {
+		t.queueOffset = 0
+		return nil
+	}
+	if from < 0 { // the record of the last unit is not there any more
+		from = known
+		if r.lastPos == noUnit {
+			from = q.MinOffset()
+		}
+	}
+	if r.lastPos == noUnit && r.cp.own && r.cp.logEnd == t.log.end { // it never had one
+		from = known
+	}
+	from = min(max(from, q.MinOffset()), q.MaxOffset())
+	t.queueOffset = min(max(from, known), q.MaxOffset())
+	if from >= t.queueOffset {
+		return nil
+	}
+	return t.enqueueAgain(r, from, t.queueOffset)
+}
+
+// offsetBehind is the queue offset behind the message of the log's last unit, -1 when it is not known.
+func (t *Timer) offsetBehind(r *recovery) int64 {
+	if r.lastPos == noUnit {
+		return -1
+	}
+	rec, err := t.o.Store.Record(r.last.offset)
+	if err != nil {
+		return -1
+	}
+	defer rec.Release()
+	m := &t.put.record
+	if _, err := message.DecodeRecord(rec.Bytes(), m, false); err != nil || m.Topic != message.TopicTimer {
+		return -1
+	}
+	return m.QueueOffset + 1
+}
+
+// enqueueAgain goes through messages of the system topic that were enqueued once. Those that are not done and have no unit any more get a
+// new one.
+func (t *Timer) enqueueAgain(r *recovery, from, to int64) error {
+	q := t.o.Store.Queue(message.TopicTimer, 0)
+	now := t.o.Clock.NowMs()
+	for from < to {
+		entries, err := t.put.entries(q, from, int(min(enqueueBatch, to-from)))
+		if err != nil {
+			return fmt.Errorf("read the timer queue at %d: %w", from, err)
+		}
+		if len(entries) == 0 {
+			break
+		}
+		t.requests = t.requests[:0]
+		for _, e := range entries {
+			from = e.QueueOffset + 1
+			if e.QueueOffset >= to {
+				break
+			}
+			req, err := t.read(e, now)
+			switch {
+			case useless(err):
+				t.skip(now, e.PhysicalOffset, err)
+			case err != nil:
+				return fmt.Errorf("read timer message at %d: %w", e.PhysicalOffset, err)
+			case !t.doneOnce(&req):
+				t.requests = append(t.requests, req)
+			}
+		}
+		taken, err := t.link(t.requests, now)
+		if err != nil && !errors.Is(err, errOccupied) {
+			return err
+		}
+		r.relinks += int64(taken)
+		t.counts.repaired.Add(int64(taken))
+		if taken < len(t.requests) {
+			t.queueOffset = t.requests[taken].queueOffset
+			return nil // the rest is enqueued when the old ones are delivered
+		}
+	}
+	return nil
+}
+
+// doneOnce tells whether a message that was enqueued once, at about the time it was stored, is done: delivered, or rolled on into a newer
+// message.
+func (t *Timer) doneOnce(r *request) bool {
+	r.u.written = max(r.stored, r.u.out-maxUnitDelay)
+	if r.due-1 < t.progress.mark.out {
+		return true
+	}
+	point, rolled := t.rollPoint(r.stored, r.due-1)
+	return rolled && point < t.progress.mark.out
+}

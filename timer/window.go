@@ -1,0 +1,220 @@
+package timer
+
+import (
+	"math"
+	"slices"
+)
+
+// never is later than everything.
+const never = math.MaxInt64
+
+// entry is a timer of an open slot.
+type entry struct {
+	mark          // its place in the order of delivery
+	offset  int64 // physical offset of the record
+	written int64 // when its unit was written, ms
+	due     int64 // when it is wanted, ms; out + 1 unless it came too late
+	size    int32 // of the record
+	magic   int32 // of the unit
+	hash    int32 // of the real topic
+	late    bool  // it was due when it was enqueued
+}
+
+func entryOf(u *unit, pos, due int64, late bool) entry {
+	return entry{mark: mark{u.out, pos}, offset: u.offset, written: u.written, due: due, size: u.size, magic: u.magic, hash: u.hash, late: late}
+}
+
+// counts is what the entry adds to the number of timers: a cancel takes one off.
+func (e *entry) counts() int64 {
+	if e.magic&magicDelete != 0 {
+		return -1
+	}
+	return 1
+}
+
+// window is the open slots: those before until, and what is known of the one being opened. Their timers wait in a heap by exact
+// millisecond. It belongs to the worker.
+type window struct {
+	heap    []entry // min-heap by mark
+	until   int64   // slots before are open
+	opening *opening
+	partial *partial
+	cancels map[int64]map[cancelKey]*cancel // by slot
+}
+
+// partial is the last open slot when it has more timers than memory may hold: those up to loaded are in the heap.
+type partial struct {
+	key     int64
+	loaded  mark
+	waiting int // of those in the heap
+}
+
+// cancel is a cancel of an open slot.
+type cancel struct {
+	topic string
+	met   bool // it met its target
+}
+
+// opening is a slot whose chain is being read.
+type opening struct {
+	key    int64
+	pos    int64 // of the next unit to read, or noUnit
+	after  mark  // what is before or at it was loaded before
+	again  bool  // the slot is partial and read again
+	found  []entry
+	limit  int  // of found
+	over   bool // more than limit were found: found are the first ones, as a max-heap
+	broken bool // the chain does not hold together
+}
+
+// reset closes all slots; those from key on are to be opened.
+func (w *window) reset(key int64) {
+	w.heap = w.heap[:0]
+	w.until = key
+	w.opening, w.partial = nil, nil
+	clear(w.cancels)
+}
+
+// admit takes in what was just enqueued, if its slot is open.
+func (w *window) admit(key int64, e entry, r *request) {
+	opening := w.opening != nil && w.opening.key == key
+	if key >= w.until && !opening {
+		return
+	}
+	switch {
+	case r.u.cancels():
+		w.addCancel(key, r.key, r.topic)
+	case opening:
+		w.opening.add(e)
+	case w.partial != nil && w.partial.key == key:
+		if !w.partial.loaded.before(e.mark) {
+			w.partial.waiting++
+			w.push(e)
+		}
+	default:
+		w.push(e)
+	}
+}
+
+func (w *window) addCancel(key int64, k cancelKey, topic string) {
+	if w.cancels == nil {
+		w.cancels = make(map[int64]map[cancelKey]*cancel)
+	}
+	if w.cancels[key] == nil {
+		w.cancels[key] = make(map[cancelKey]*cancel)
+	}
+	if w.cancels[key][k] == nil {
+		w.cancels[key][k] = &cancel{topic: topic}
+	}
+}
+
+// bound is where the order is not known any more: everything before it that waits is in the heap.
+func (w *window) bound(precision int64) mark {
+	b := mark{w.until * precision, 0}
+	if w.partial != nil {
+		b = earlier(b, mark{w.partial.loaded.out, w.partial.loaded.pos + 1})
+	}
+	return b
+}
+
+// nextDue is when the first waiting timer in memory is due.
+func (w *window) nextDue() int64 {
+	if len(w.heap) == 0 {
+		return never
+	}
+	return w.heap[0].out + 1
+}
+
+func (w *window) push(e entry) {
+	w.heap = append(w.heap, e)
+	h, i := w.heap, len(w.heap)-1
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !h[i].mark.before(h[parent].mark) {
+			break
+		}
+		h[i], h[parent] = h[parent], h[i]
+		i = parent
+	}
+}
+
+func (w *window) pop() entry {
+	h := w.heap
+	e := h[0]
+	n := len(h) - 1
+	h[0] = h[n]
+	w.heap = h[:n]
+	siftDown(w.heap, 0, func(a, b mark) bool { return a.before(b) })
+	return e
+}
+
+// fill adds many at once.
+func (w *window) fill(entries []entry) {
+	w.heap = append(w.heap, entries...)
+	for i := len(w.heap)/2 - 1; i >= 0; i-- {
+		siftDown(w.heap, i, func(a, b mark) bool { return a.before(b) })
+	}
+}
+
+func siftDown(h []entry, i int, before func(a, b mark) bool) {
+	for {
+		child := 2*i + 1
+		if child >= len(h) {
+			return
+		}
+		if right := child + 1; right < len(h) && before(h[right].mark, h[child].mark) {
+			child = right
+		}
+		if !before(h[child].mark, h[i].mark) {
+			return
+		}
+		h[i], h[child] = h[child], h[i]
+		i = child
+	}
+}
+
+func after(a, b mark) bool { return b.before(a) }
+
+// add takes in a timer of the slot, or not when it is behind the limit that memory sets.
+func (o *opening) add(e entry) {
+	if o.again && !o.after.before(e.mark) {
+		return
+	}
+	if len(o.found) < o.limit && !o.over {
+		o.found = append(o.found, e)
+		return
+	}
+	if !o.over {
+		o.over = true
+		for i := len(o.found)/2 - 1; i >= 0; i-- {
+			siftDown(o.found, i, after)
+		}
+	}
+	if e.mark.before(o.found[0].mark) {
+		o.found[0] = e
+		siftDown(o.found, 0, after)
+	}
+}
+
+// dedupe drops all but the first of entries that stand for the same record.
+func (o *opening) dedupe() {
+	slices.SortFunc(o.found, func(a, b entry) int {
+		switch {
+		case a.offset != b.offset:
+			return compare(a.offset, b.offset)
+		default:
+			return compare(a.pos, b.pos)
+		}
+	})
+	o.found = slices.CompactFunc(o.found, func(a, b entry) bool { return a.offset == b.offset })
+}
+
+func compare(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
