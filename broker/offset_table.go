@@ -52,6 +52,7 @@ type offsetTable struct {
 	version body.DataVersion           // guarded by mu
 	commits int64                      // since the start; guarded by mu
 	changes int64                      // of what is in the file; guarded by mu
+	size    int                        // of the file, the last time; guarded by mu
 
 	stop chan struct{}
 	done chan struct{}
@@ -390,7 +391,7 @@ func (t *offsetTable) removeIf(match func(groupKey, *groupOffsets) bool) {
 func (t *offsetTable) encode() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	data := append([]byte(nil), "{\n\t\"dataVersion\":"...)
+	data := append(make([]byte, 0, t.size+4096), "{\n\t\"dataVersion\":"...)
 	data = body.Append(data, &t.version)
 	data = append(data, ",\n\t\"offsetTable\":{"...)
 	first := true
@@ -407,7 +408,9 @@ func (t *offsetTable) encode() []byte {
 		first = false
 		data = append(append(data, "\n\t\t"...), g.text...)
 	}
-	return append(data, "\n\t}\n}"...)
+	data = append(data, "\n\t}\n}"...)
+	t.size = len(data)
+	return data
 }
 
 // appendOffsets writes `"topic@group":{0:1,…}`, nothing when there is no committed offset. Names that the broker accepts

@@ -70,28 +70,34 @@ func (b *Broker) sendMessage(conn *remoting.Conn, req *remoting.Command) (*remot
 	case err != nil:
 		return b.refuseSend(conn.Loop().Response(remoting.SystemError), err), nil
 	}
-	p.replier, p.oneway = conn.Replier(req), req.IsOneway()
+	if p.oneway = req.IsOneway(); !p.oneway {
+		p.replier = conn.Replier(req)
+	}
 	s.pending = append(s.pending, p)
 	return nil, nil
 }
 
 // sendLater hands a send to a worker that may wait.
 func (b *Broker) sendLater(conn *remoting.Conn, req *remoting.Command) (*remoting.Command, error) {
-	replier, own := conn.Replier(req), cloneRequest(req)
+	own := cloneRequest(req)
+	later := pendingSend{oneway: req.IsOneway()}
+	if !later.oneway {
+		later.replier = conn.Replier(req)
+	}
 	task := func() {
 		s := &sender{}
 		p, err := b.stageSend(conn, own, s, true)
 		if err != nil {
-			_ = replier.Reply(b.refuseSend(remoting.NewResponse(remoting.SystemError), err)) //nolint:errcheck // the client is gone
+			b.answerFailed(&later, err, false)
 			return
 		}
-		p.replier, p.oneway = replier, own.IsOneway()
+		p.replier, p.oneway = later.replier, later.oneway
 		s.pending = append(s.pending, p)
 		b.finishSends(s, false)
 	}
 	if !b.slowSends.try(task) {
-		_ = replier.Reply(b.refuseSend(remoting.NewResponse(remoting.SystemBusy), //nolint:errcheck // the client is gone
-			remoting.Errorf(remoting.SystemBusy, "[OVERLOAD]system busy, start flow control for a while: sends that create a topic wait for each other")))
+		b.answerFailed(&later, remoting.Errorf(remoting.SystemBusy,
+			"[OVERLOAD]system busy, start flow control for a while: too many sends wait for topics to be created"), false)
 	}
 	return nil, nil
 }
