@@ -93,6 +93,7 @@ func (s *Server) enter(nc net.Conn) {
 		_ = nc.Close() // refused either way
 		return
 	}
+	s.sizeBuffers(nc)
 	c := &Conn{id: s.nextConn.Add(1), server: s, remote: addrPort(nc.RemoteAddr())}
 	c.cutter.max = s.opts.MaxFrame
 	_, err := s.engine.EnrollContext(nc, c)
@@ -103,5 +104,19 @@ func (s *Server) enter(nc net.Conn) {
 	s.conns.Add(-1)
 	if log, ok := s.logAccept.allow(s.opts.Clock.NowMs(), s.log); ok {
 		log.WithError(err).WithField("client", c.remote).Warn("connection could not be given to an event loop")
+	}
+}
+
+// sizeBuffers sets the kernel buffers' sizes. A size the system does not like leaves its own in place.
+func (s *Server) sizeBuffers(nc net.Conn) {
+	t, ok := nc.(*net.TCPConn)
+	if !ok {
+		return
+	}
+	if n := s.opts.SendBuffer; n > 0 {
+		_ = t.SetWriteBuffer(n)
+	}
+	if n := s.opts.ReceiveBuffer; n > 0 {
+		_ = t.SetReadBuffer(n)
 	}
 }

@@ -20,7 +20,7 @@ func (s *Server) loopOf(el gnet.EventLoop) *Loop {
 	l, ok := s.loops[el]
 	if !ok {
 		l = &Loop{server: s, el: el, conns: make(map[*Conn]struct{})}
-		l.drainer = drainer{l}
+		l.drainer, l.pumpFn = drainer{l}, l.pump
 		s.loops[el] = l
 		all := append(append([]*Loop(nil), *s.first.Load()...), l)
 		s.first.Store(&all)

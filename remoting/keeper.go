@@ -79,41 +79,50 @@ func (k *keeper) run() {
 	sweep, pump := time.NewTimer(k.tick), time.NewTimer(time.Hour)
 	defer sweep.Stop()
 	defer pump.Stop()
+	ticks := int32(0) // what pump is set to, 0 when it need not fire
 	for {
 		select {
 		case <-k.stop:
 			return
 		case <-sweep.C:
-			k.each(func(l *Loop) func() { return l.sweep })
+			k.sweep()
 			sweep.Reset(k.tick)
 		case <-expiry.C():
 			expiry.Reset(k.expire(clk.NowMs()))
 		case <-k.sooner:
 			expiry.Reset(k.expire(clk.NowMs()))
 		case <-k.pump:
-			pump.Reset(pumpEvery)
-		case <-pump.C:
-			again := false
-			k.each(func(l *Loop) func() {
-				if l.stalledNow.Load() == 0 {
-					return nil
-				}
-				again = true
-				return l.pump
-			})
-			if again {
+			if ticks != 1 { // else it fires soon, and must not be put off by ever more full sockets
+				ticks = 1
 				pump.Reset(pumpEvery)
+			}
+		case <-pump.C:
+			if ticks = k.pumpLoops(ticks); ticks > 0 {
+				pump.Reset(time.Duration(ticks) * pumpEvery)
 			}
 		}
 	}
 }
 
-// each lets every loop run what pick returns for it.
-func (k *keeper) each(pick func(*Loop) func()) {
+// pumpLoops lets the loops try their full sockets again, passed ticks after the last time. It returns the ticks to the
+// next time, 0 when no socket is full.
+func (k *keeper) pumpLoops(passed int32) (next int32) {
 	for _, l := range *k.server.first.Load() {
-		if fn := pick(l); fn != nil {
-			l.post(mail{run: fn})
+		if l.stalledNow.Load() == 0 {
+			continue
 		}
+		l.pumpTicks.Add(passed)
+		l.post(mail{run: l.pumpFn})
+		if in := max(1, l.pumpIn.Load()); next == 0 || in < next {
+			next = in
+		}
+	}
+	return next
+}
+
+func (k *keeper) sweep() {
+	for _, l := range *k.server.first.Load() {
+		l.post(mail{run: l.sweep})
 	}
 }
 

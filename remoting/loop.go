@@ -17,6 +17,7 @@ type Loop struct {
 	server  *Server
 	el      gnet.EventLoop
 	drainer gnet.Runnable
+	pumpFn  func() // pump, made once
 
 	conns   map[*Conn]struct{}
 	req     Command // the request in hand
@@ -34,6 +35,8 @@ type Loop struct {
 	framesIn, bytesIn, bytesOut atomic.Int64
 	heapNow                     atomic.Int64 // heap as of the last turn
 	stalledNow                  atomic.Int32 // len(stalled) as of the last turn
+	pumpTicks                   atomic.Int32 // passed since the last pump
+	pumpIn                      atomic.Int32 // ticks to the next pump, as of the last one
 
 	mu      sync.Mutex
 	mail    []mail // guarded by mu

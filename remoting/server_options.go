@@ -43,6 +43,9 @@ type ServerOptions struct {
 	// count, they are their owner's memory). Over it a connection that already keeps bytes waiting is closed before it
 	// gets another answer. 0 means 64 MiB.
 	OutboundBudget int64
+	// SendBuffer and ReceiveBuffer are the sizes of a socket's kernel buffers in bytes (com.rocketmq.remoting.socket.sndbuf.size
+	// and rcvbuf.size). 0 leaves them to the system.
+	SendBuffer, ReceiveBuffer int
 	// IdleTimeout closes a connection that has neither sent nor taken a byte for so long. 0 means 120 s.
 	IdleTimeout time.Duration
 

@@ -16,7 +16,7 @@ func putOutBuf(o *outBuf) { outBufs.Put(o) }
 const (
 	maxVector  = 512 // segments of one system call, below every system's IOV_MAX
 	pumpBytes  = 1 << 20
-	maxSkip    = 64 // pumps a connection that takes nothing is left alone at most
+	maxSkip    = 128 // pumps a connection that takes nothing is left alone at most
 	pumpVector = 64
 )
 
@@ -86,7 +86,7 @@ func (l *Loop) wait(c *Conn, out *outBuf, sent int) {
 	c.waiting.take(out, sent)
 	l.heap += int64(c.waiting.heap - before)
 	if !c.stalled {
-		c.stalled, c.pumpSkip, c.pumpNext = true, 0, 0
+		c.stalled, c.pumpSkip, c.pumpNext = true, 1, 0
 		l.stalled = append(l.stalled, c)
 		l.stalledNow.Store(int32(len(l.stalled)))
 		l.server.keeper.wakePump()
@@ -142,24 +142,23 @@ func stuckLonger(a, b *Conn) bool {
 
 // pump offers waiting bytes to the sockets that were full. gnet does not tell when one can be written again.
 func (l *Loop) pump() {
+	passed := int(l.pumpTicks.Swap(0))
+	next := maxSkip
 	kept := l.stalled[:0]
 	for _, c := range l.stalled {
-		if !c.Closed() && c.pumpSkip > 0 {
-			c.pumpSkip--
-			kept = append(kept, c)
-			continue
-		}
-		if !c.Closed() {
+		if c.pumpSkip -= passed; c.pumpSkip <= 0 && !c.Closed() {
 			l.push(c)
 		}
 		if c.Closed() || c.waiting.empty() {
 			c.stalled = false
 			continue
 		}
+		next = min(next, c.pumpSkip)
 		kept = append(kept, c)
 	}
 	clear(l.stalled[len(kept):])
 	l.stalled = kept
+	l.pumpIn.Store(int32(next))
 	l.stalledNow.Store(int32(len(kept)))
 	l.heapNow.Store(l.heap)
 }
@@ -189,11 +188,11 @@ func (l *Loop) push(c *Conn) {
 	l.heap += int64(c.waiting.heap - heap)
 	taken := before - c.waiting.size
 	if taken == 0 {
-		c.pumpNext = min(maxSkip, 2*c.pumpNext+1)
+		c.pumpNext = min(maxSkip, max(1, 2*c.pumpNext))
 		c.pumpSkip = c.pumpNext
 		return
 	}
-	c.pumpNext, c.pumpSkip = 0, 0
+	c.pumpNext, c.pumpSkip = 0, 1
 	c.active, c.moved = true, true
 	c.outbound.Add(int64(-taken))
 	l.bytesOut.Add(int64(taken))
