@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"io"
+	"net"
 	"testing"
 	"time"
 
@@ -168,4 +169,15 @@ func eventually(t *testing.T, what string, condition func() bool) {
 func property(r *message.Record, key string) string {
 	value, _ := r.Properties.Get(key)
 	return value
+}
+
+// dialRaw is a connection without a reader.
+func (x *testBroker) dialRaw() net.Conn {
+	x.t.Helper()
+	conn, err := net.Dial("tcp", x.Addr().String())
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	x.t.Cleanup(func() { _ = conn.Close() })
+	return conn
 }
