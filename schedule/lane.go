@@ -17,6 +17,7 @@ type lane struct {
 	// hasHead: head is the entry at offset, or the next one that is there; else the queue was empty.
 	hasHead bool
 	head    store.Entry
+	delay   int64 // of the level, ms, when it was last looked up; never: it never existed
 	keep    int64 // physical offset of the first record that is needed; never: none
 	// Entries below capOffset are due at capTime at the latest.
 	capOffset int64
@@ -56,8 +57,15 @@ type batch struct {
 	messages []message.Message
 	sources  []store.Entry // of messages
 	records  []relay.Record
+	useless  []uselessEntry
 	record   message.Record
 	rebuild  relay.Rebuilder
+}
+
+// uselessEntry is an entry that can never be delivered, and why.
+type uselessEntry struct {
+	e   store.Entry
+	err error
 }
 
 // entries reads up to n entries of q from an offset on. The result is valid until the next call.
@@ -96,7 +104,8 @@ func (b *batch) clear() {
 	}
 	clear(b.messages)
 	clear(b.records)
-	b.messages, b.sources, b.records = b.messages[:0], b.sources[:0], b.records[:0]
+	clear(b.useless)
+	b.messages, b.sources, b.records, b.useless = b.messages[:0], b.sources[:0], b.records[:0], b.useless[:0]
 }
 
 // errUseless says that a record is there and can never be delivered.
@@ -138,6 +147,11 @@ func (s *Schedule) drain(l *lane, now int64) bool {
 	if putErr == nil && err != nil {
 		s.fail(l, now, "reading a delayed message", err)
 	}
+	for _, u := range s.batch.useless {
+		if u.e.QueueOffset < next {
+			s.skip(l, u.e, now, u.err)
+		}
+	}
 	moved := next != l.offset
 	s.mu.Lock()
 	l.advance(next, end)
@@ -166,7 +180,7 @@ func (s *Schedule) take(l *lane, entries []store.Entry, now int64) (taken int, e
 		switch {
 		case err == nil:
 		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrCorrupt), errors.Is(err, errUseless), l.tries >= readTries:
-			s.skip(l, entries[taken], now, err)
+			s.batch.useless = append(s.batch.useless, uselessEntry{entries[taken], err})
 		default:
 			l.tries++
 			return taken, err

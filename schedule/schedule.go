@@ -120,7 +120,7 @@ func New(o Options) (*Schedule, error) {
 // addLanes makes lanes up to a level. Lanes stay when the levels become fewer: what waits in them is still delivered.
 func (s *Schedule) addLanes(level int) {
 	for len(s.lanes) < level {
-		s.lanes = append(s.lanes, &lane{level: int32(len(s.lanes)) + 1, keep: never})
+		s.lanes = append(s.lanes, &lane{level: int32(len(s.lanes)) + 1, keep: never, delay: never})
 	}
 }
 
@@ -283,10 +283,17 @@ func (s *Schedule) fit(l *lane, q relay.Queue) {
 
 // tooLate tells that the first entry is due later than a whole delay from now, which only a step of the clock or new levels bring about.
 func (s *Schedule) tooLate(l *lane, now int64) bool {
-	return l.due(l.head) > now+s.delayMs(l)+clockTolerance.Milliseconds()
+	delay := s.delayMs(l)
+	return delay != never && l.due(l.head) > now+delay+clockTolerance.Milliseconds()
 }
 
 // clockTolerance is how far the clock may be set back without more consequence than that messages come as much later.
 const clockTolerance = time.Second
 
-func (s *Schedule) delayMs(l *lane) int64 { return s.levels.Delay(l.level).Milliseconds() }
+// delayMs is the delay of a lane's level, the last known one if the level is gone; never: it is not known.
+func (s *Schedule) delayMs(l *lane) int64 {
+	if l.level <= s.levels.Max() {
+		l.delay = s.levels.Delay(l.level).Milliseconds()
+	}
+	return l.delay
+}
