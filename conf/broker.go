@@ -41,21 +41,34 @@ type Broker struct {
 	// MsgTraceTopicName: topic of the clients' trace messages. Default: RMQ_SYS_TRACE_TOPIC.
 	MsgTraceTopicName string
 	// TraceTopicEnable: create the trace topic at start. Default: false.
-	TraceTopicEnable                   bool
-	SendMessageThreadPoolNums          int32
-	PutMessageFutureThreadPoolNums     int32
-	PullMessageThreadPoolNums          int32
-	LitePullMessageThreadPoolNums      int32
-	AckMessageThreadPoolNums           int32
-	ProcessReplyMessageThreadPoolNums  int32
-	QueryMessageThreadPoolNums         int32
-	AdminBrokerThreadPoolNums          int32
-	ClientManageThreadPoolNums         int32
+	TraceTopicEnable bool
+	// SendMessageThreadPoolNums: workers of the lane for messages given back, at most 4. Default: the number of
+	// processors, at most 4.
+	SendMessageThreadPoolNums      int32
+	PutMessageFutureThreadPoolNums int32
+	// PullMessageThreadPoolNums: workers that read old messages for pulls, at most 4. Default: 16 and twice the number of
+	// processors.
+	PullMessageThreadPoolNums     int32
+	LitePullMessageThreadPoolNums int32
+	// AckMessageThreadPoolNums: workers of the pop lane, at most 4. Default: 16.
+	AckMessageThreadPoolNums int32
+	// ProcessReplyMessageThreadPoolNums: workers of the reply lane, at most 4. Default: 16 and twice the number of
+	// processors.
+	ProcessReplyMessageThreadPoolNums int32
+	// QueryMessageThreadPoolNums: workers of the query lane, at most 2. Default: 8 and the number of processors.
+	QueryMessageThreadPoolNums int32
+	// AdminBrokerThreadPoolNums: workers of the admin lane, at most 2. Default: 16.
+	AdminBrokerThreadPoolNums int32
+	// ClientManageThreadPoolNums: workers of the client lane, at most 4. Default: 32.
+	ClientManageThreadPoolNums int32
+	// ConsumerManageThreadPoolNums: workers of the offset lane, at most 2. Default: 32.
 	ConsumerManageThreadPoolNums       int32
 	LoadBalanceProcessorThreadPoolNums int32
 	HeartbeatThreadPoolNums            int32
 	RecoverThreadPoolNums              int32
-	EndTransactionThreadPoolNums       int32
+	// EndTransactionThreadPoolNums: workers of the transaction lane, at most 4. Default: 8 and twice the number of
+	// processors, or 4 times sendMessageThreadPoolNums when that is more.
+	EndTransactionThreadPoolNums int32
 	// FlushConsumerOffsetInterval: how often consumer offsets are saved, in ms. Default: 5000.
 	FlushConsumerOffsetInterval        int32
 	FlushConsumerOffsetHistoryInterval int32
@@ -69,17 +82,28 @@ type Broker struct {
 	PutThreadPoolQueueCapacity  int32
 	// PullThreadPoolQueueCapacity: requests that may wait in the pull lane; more are answered SYSTEM_BUSY. Default:
 	// 100000.
-	PullThreadPoolQueueCapacity     int32
+	PullThreadPoolQueueCapacity int32
+	// LitePullThreadPoolQueueCapacity: shown in the runtime information only; lite pulls share the pull lane. Default:
+	// 100000.
 	LitePullThreadPoolQueueCapacity int32
-	AckThreadPoolQueueCapacity      int32
-	ReplyThreadPoolQueueCapacity    int32
+	// AckThreadPoolQueueCapacity: requests that may wait in the pop lane; more are answered SYSTEM_BUSY. Default: 100000.
+	AckThreadPoolQueueCapacity int32
+	// ReplyThreadPoolQueueCapacity: requests that may wait in the reply lane; more are answered SYSTEM_BUSY. Default:
+	// 10000.
+	ReplyThreadPoolQueueCapacity int32
 	// QueryThreadPoolQueueCapacity: requests that may wait in the query lane; more are answered SYSTEM_BUSY. Default:
 	// 20000.
-	QueryThreadPoolQueueCapacity           int32
-	ClientManagerThreadPoolQueueCapacity   int32
+	QueryThreadPoolQueueCapacity         int32
+	ClientManagerThreadPoolQueueCapacity int32
+	// ConsumerManagerThreadPoolQueueCapacity: requests that may wait in the offset lane; more are answered SYSTEM_BUSY.
+	// Default: 1000000.
 	ConsumerManagerThreadPoolQueueCapacity int32
-	HeartbeatThreadPoolQueueCapacity       int32
-	EndTransactionPoolQueueCapacity        int32
+	// HeartbeatThreadPoolQueueCapacity: requests that may wait in the client lane; more are answered SYSTEM_BUSY.
+	// Default: 50000.
+	HeartbeatThreadPoolQueueCapacity int32
+	// EndTransactionPoolQueueCapacity: requests that may wait in the transaction lane; more are answered SYSTEM_BUSY.
+	// Default: 100000.
+	EndTransactionPoolQueueCapacity int32
 	// AdminBrokerThreadPoolQueueCapacity: requests that may wait in the admin lane; more are answered SYSTEM_BUSY.
 	// Default: 10000.
 	AdminBrokerThreadPoolQueueCapacity int32
@@ -96,12 +120,15 @@ type Broker struct {
 	// AccountStatsEnable: keep account statistics. Default: true.
 	AccountStatsEnable          bool
 	AccountStatsPrintZeroValues bool
-	MaxStatsIdleTimeInMinutes   int32
-	TransferMsgByHeap           bool
+	// MaxStatsIdleTimeInMinutes: statistics of what was not used for so long are dropped, in minutes; -1 keeps them.
+	// Default: -1.
+	MaxStatsIdleTimeInMinutes int32
+	TransferMsgByHeap         bool
 	// RegionID: region written into messages for tracing. Default: DefaultRegion.
 	RegionID string
 	// RegisterBrokerTimeoutMills: longest wait for a name server's answer to a registration, in ms. Default: 24000.
 	RegisterBrokerTimeoutMills int32
+	// SendHeartbeatTimeoutMillis: longest wait for a name server's answer to a heartbeat, in ms. Default: 1000.
 	SendHeartbeatTimeoutMillis int32
 	// SlaveReadEnable: send slow readers to a slave. Default: false.
 	SlaveReadEnable bool
@@ -146,9 +173,13 @@ type Broker struct {
 	ForceRegister bool
 	// RegisterNameServerPeriod: how often the broker registers with its name servers, in ms; kept within 10000 to 60000.
 	// Default: 30000.
-	RegisterNameServerPeriod     int32
-	UpdateNameServerAddrPeriod   int32
-	BrokerHeartbeatInterval      int32
+	RegisterNameServerPeriod   int32
+	UpdateNameServerAddrPeriod int32
+	// BrokerHeartbeatInterval: how often a name server is told that the broker lives when enableSlaveActingMaster is on,
+	// in ms. Default: 1000.
+	BrokerHeartbeatInterval int32
+	// BrokerNotActiveTimeoutMillis: silence after which a name server drops the broker when enableSlaveActingMaster is
+	// on, in ms. Default: 10000.
 	BrokerNotActiveTimeoutMillis int64
 	EnableNetWorkFlowControl     bool
 	// EnableBroadcastOffsetStore: keep broadcast offsets for consumers behind a proxy. Default: true.
@@ -179,26 +210,34 @@ type Broker struct {
 	PopLongPollingForceNotifyInterval    int64
 	EnableNotifyBeforePopCalculateLag    bool
 	EnableNotifyAfterPopOrderLockRelease bool
-	InitPopOffsetByCheckMsgInMem         bool
+	// InitPopOffsetByCheckMsgInMem: a new pop group starts at the first message while the queue begins at 0. Default:
+	// true.
+	InitPopOffsetByCheckMsgInMem bool
 	// RetrieveMessageFromPopRetryTopicV1: read pop retry topics of the old naming too. Default: true.
 	RetrieveMessageFromPopRetryTopicV1 bool
 	// EnableRetryTopicV2: name pop retry topics with + between group and topic. Default: false.
 	EnableRetryTopicV2 bool
 	// PopFromRetryProbability: share of pops that look into the retry topic first, in percent. Default: 20.
-	PopFromRetryProbability            int32
+	PopFromRetryProbability int32
+	// PopFromRetryProbabilityForPriority: share of pops with priorities that look into the retry topic first, in percent.
+	// Default: 0.
 	PopFromRetryProbabilityForPriority int32
-	PriorityOrderAsc                   bool
-	PopConsumerFSServiceInit           bool
-	PopConsumerKVServiceLog            bool
-	PopConsumerKVServiceInit           bool
-	PopConsumerKVServiceEnable         bool
-	PopReviveMaxReturnSizePerRead      int32
-	PopReviveConcurrency               int32
-	PopReviveMaxAttemptTimes           int32
-	PopReviveSkipIfGroupAbsent         bool
-	UseSeparateRetryQueue              bool
-	RealTimeNotifyConsumerChange       bool
-	UseMessageFilterForNotification    bool
+	// PriorityOrderAsc: 0 is the lowest priority. Default: true.
+	PriorityOrderAsc              bool
+	PopConsumerFSServiceInit      bool
+	PopConsumerKVServiceLog       bool
+	PopConsumerKVServiceInit      bool
+	PopConsumerKVServiceEnable    bool
+	PopReviveMaxReturnSizePerRead int32
+	PopReviveConcurrency          int32
+	PopReviveMaxAttemptTimes      int32
+	PopReviveSkipIfGroupAbsent    bool
+	// UseSeparateRetryQueue: pop retry topics have a queue for each queue of the topic. Default: false.
+	UseSeparateRetryQueue        bool
+	RealTimeNotifyConsumerChange bool
+	// UseMessageFilterForNotification: held notifications wake up for messages that pass their filter only. Default:
+	// true.
+	UseMessageFilterForNotification bool
 	// MaxMessageFilterNumForNotification: messages that are filtered before a held pop is woken. Default: 64.
 	MaxMessageFilterNumForNotification int32
 	// LitePullMessageEnable: serve LITE_PULL_MESSAGE. Default: true.
@@ -217,7 +256,9 @@ type Broker struct {
 	// TransactionCheckMax: checks after which a half message is given up. Default: 15.
 	TransactionCheckMax int32
 	// TransactionCheckInterval: how often half messages are looked through, in ms. Default: 30000.
-	TransactionCheckInterval             int64
+	TransactionCheckInterval int64
+	// TransactionMetricFlushInterval: how often the counts of half messages are saved, in ms; at least 100. Default:
+	// 10000.
 	TransactionMetricFlushInterval       int64
 	TransactionCheckRocksdbCoreThreads   int32
 	TransactionCheckRocksdbMaxThreads    int32
@@ -229,10 +270,13 @@ type Broker struct {
 	ACLEnable                  bool
 	// StoreReplyMessageEnable: store the replies of request-reply. Default: true.
 	StoreReplyMessageEnable bool
-	EnableDetailStat        bool
-	AutoDeleteUnusedStats   bool
-	IsolateLogEnable        bool
-	ForwardTimeout          int64
+	// EnableDetailStat: keep statistics of each queue and group. Default: true.
+	EnableDetailStat bool
+	// AutoDeleteUnusedStats: drop the statistics of a topic or group with it. Default: true.
+	AutoDeleteUnusedStats bool
+	IsolateLogEnable      bool
+	ForwardTimeout        int64
+	// EnableSlaveActingMaster: a slave answers for a master that is gone; the name servers are told so. Default: false.
 	EnableSlaveActingMaster bool
 	EnableRemoteEscape      bool
 	SkipPreOnline           bool
@@ -244,7 +288,8 @@ type Broker struct {
 	// DelayOffsetUpdateVersionStep: changes after which the version of the delay offsets counts up. Default: 200.
 	DelayOffsetUpdateVersionStep int64
 	// LockInStrictMode: queue locks need a majority of replicas. Default: false.
-	LockInStrictMode                bool
+	LockInStrictMode bool
+	// CompatibleWithOldNameSrv: probe name servers in the way that old ones know too. Default: true.
 	CompatibleWithOldNameSrv        bool
 	EnableControllerMode            bool
 	ControllerAddr                  string
@@ -285,25 +330,31 @@ type Broker struct {
 	ColdCtrStrategyEnable      bool
 	UsePIDColdCtrStrategy      bool
 	CgColdReadThreshold        int64
-	GlobalColdReadThreshold    int64
-	FetchNamesrvAddrInterval   int64
+	// GlobalColdReadThreshold: shown in the cold data report only, in bytes. Default: 104857600.
+	GlobalColdReadThreshold  int64
+	FetchNamesrvAddrInterval int64
 	// PopResponseReturnActualRetryTopic: show pop clients the retry topic's name. Default: false.
 	PopResponseReturnActualRetryTopic bool
 	EnableSingleTopicRegister         bool
 	// EnableMixedMessageType: allow topics of type MIXED. Default: false.
-	EnableMixedMessageType        bool
-	EnableSplitRegistration       bool
-	EnableSplitMetadata           bool
+	EnableMixedMessageType bool
+	// EnableSplitRegistration: register topics in pieces of splitRegistrationSize. Default: false.
+	EnableSplitRegistration bool
+	// EnableSplitMetadata: answer topic and group lists in pages when the caller can read them. Default: true.
+	EnableSplitMetadata bool
+	// SplitMetadataSize: topics or groups of one such page. Default: 2000.
 	SplitMetadataSize             int32
 	PopInflightMessageThreshold   int64
 	EnablePopMessageThreshold     bool
 	EnableFastChannelEventProcess bool
 	PrintChannelGroups            bool
 	PrintChannelGroupsMinNum      int32
-	SplitRegistrationSize         int32
+	// SplitRegistrationSize: topics of one registration when enableSplitRegistration is on. Default: 800.
+	SplitRegistrationSize int32
 	// ConfigBlackList: keys that run-time updates may not change, separated by semicolons. Default:
 	// configBlackList;brokerConfigPath.
-	ConfigBlackList              string
+	ConfigBlackList string
+	// SkipWhenCKRePutReachMaxTimes: give up a pop checkpoint that could not be revived 17 times. Default: false.
 	SkipWhenCKRePutReachMaxTimes bool
 	AppendAckAsync               bool
 	AppendCKAsync                bool

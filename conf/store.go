@@ -177,10 +177,11 @@ type Store struct {
 	// CleanFileForciblyEnable: delete files before their time when the disk is nearly full. Default: true.
 	CleanFileForciblyEnable bool
 	WarmMapedFileEnable     bool
-	OffsetCheckInSlave      bool
-	DebugLockEnable         bool
-	DuplicationEnable       bool
-	DiskFallRecorded        bool
+	// OffsetCheckInSlave: a slave tells consumers that their offset is out of its range. Default: false.
+	OffsetCheckInSlave bool
+	DebugLockEnable    bool
+	DuplicationEnable  bool
+	DiskFallRecorded   bool
 	// OSPageCacheBusyTimeOutMills: A writer that holds the log for longer makes sends fail with SYSTEM_BUSY, in ms.
 	// Default: 1000.
 	OSPageCacheBusyTimeOutMills int64

@@ -117,7 +117,7 @@ func (c *Store) keys(k *keySet) {
 	k.i64("flushDelayOffsetInterval", &c.FlushDelayOffsetInterval, 10000, acts, atLeast(1))
 	k.boolean("cleanFileForciblyEnable", &c.CleanFileForciblyEnable, true, acts)
 	k.boolean("warmMapedFileEnable", &c.WarmMapedFileEnable, false)
-	k.boolean("offsetCheckInSlave", &c.OffsetCheckInSlave, false)
+	k.boolean("offsetCheckInSlave", &c.OffsetCheckInSlave, false, acts)
 	k.boolean("debugLockEnable", &c.DebugLockEnable, false)
 	k.boolean("duplicationEnable", &c.DuplicationEnable, false)
 	k.boolean("diskFallRecorded", &c.DiskFallRecorded, true)

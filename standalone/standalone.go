@@ -89,8 +89,8 @@ func (s *Standalone) startNamesrv(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := ns.Start(ctx); err != nil {
-		return err
+	if err := ns.Start(); err != nil {
+		return errors.Join(err, ns.Close(ctx))
 	}
 	s.namesrv = ns
 	return nil
@@ -116,7 +116,7 @@ func (s *Standalone) startBroker(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := b.Start(ctx); err != nil {
+	if err := b.Start(ctx); err != nil { // it has taken back what it began
 		return err
 	}
 	s.broker = b
