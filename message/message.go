@@ -27,7 +27,7 @@ type Message struct {
 	Suffix Properties
 	// WaitStored is the WAIT property: the producer wants its answer only when the message is flushed as configured.
 	WaitStored bool
-	// PropertyCRC gives the record the tail of the setting enabledAppendPropCRC.
+	// PropertyCRC gives the record the tail of the setting enabledAppendPropCRC. Properties must not hold an older one (KeyCRC32).
 	PropertyCRC bool
 }
 
