@@ -39,9 +39,9 @@ type popCheckpoint struct {
 	Num           int8    `json:"n"`
 	PopTime       int64   `json:"pt"`
 	QueueID       int32   `json:"q"`
-	RePutTimes    string  `json:"rp,omitempty"`
 	ReviveTime    int64   `json:"reviveTime"` // derived, ignored when read
 	ReviveOffset  int64   `json:"ro"`
+	RePutTimes    string  `json:"rp,omitempty"`
 	StartOffset   int64   `json:"so"`
 	Suspend       bool    `json:"sp"` // given back by the consumer: does not count as a delivery
 	Topic         string  `json:"t,omitempty"`
