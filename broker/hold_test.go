@@ -211,4 +211,3 @@ func TestCloseAnswersHeldPulls(t *testing.T) {
 		t.Errorf("code %d, %q", a.code, a.remark)
 	}
 }
-
