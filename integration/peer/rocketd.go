@@ -50,7 +50,7 @@ func StartRocketd(t testing.TB, dir string, settings ...string) *Cluster {
 // StartRocketdAt is StartRocketd on given ports.
 func StartRocketdAt(t testing.TB, dir, namesrvPort, brokerPort string, settings ...string) *Cluster {
 	t.Helper()
-	args := []string{"--data", dir, "--namesrv-port", namesrvPort, "--broker-port", brokerPort, "--set", "brokerName=broker-a"}
+	args := []string{"--data", dir, "--host", "127.0.0.1", "--namesrv-port", namesrvPort, "--broker-port", brokerPort, "--set", "brokerName=broker-a"}
 	for _, s := range settings {
 		args = append(args, "--set", s)
 	}
@@ -60,13 +60,13 @@ func StartRocketdAt(t testing.TB, dir, namesrvPort, brokerPort string, settings 
 // StartRocketdNamesrv starts the name server alone.
 func StartRocketdNamesrv(t testing.TB, dir string) *Cluster {
 	t.Helper()
-	return run(t, dir, "namesrv", "--data", dir, "--namesrv-port", "0")
+	return run(t, dir, "namesrv", "--data", dir, "--host", "127.0.0.1", "--namesrv-port", "0")
 }
 
 // StartRocketdBroker starts the broker alone; it registers with the given name servers.
 func StartRocketdBroker(t testing.TB, dir, namesrv string, settings ...string) *Cluster {
 	t.Helper()
-	args := []string{"broker", "--data", dir, "--broker-port", "0", "--namesrv", namesrv, "--set", "brokerName=broker-a"}
+	args := []string{"broker", "--data", dir, "--host", "127.0.0.1", "--broker-port", "0", "--namesrv", namesrv, "--set", "brokerName=broker-a"}
 	for _, s := range settings {
 		args = append(args, "--set", s)
 	}

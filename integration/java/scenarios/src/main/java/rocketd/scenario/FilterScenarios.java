@@ -50,7 +50,16 @@ final class FilterScenarios {
             c.registerMessageListener(inboxes[i]);
             c.start();
         }
-        Thread.sleep(6000);
+        // A new group's queues are read after its first rebalance: wait until nothing has moved for a while.
+        long[] last = {-1, System.currentTimeMillis()};
+        Env.await(90000, () -> {
+            long n = java.util.Arrays.stream(inboxes).mapToInt(Inbox::size).sum();
+            if (n != last[0]) {
+                last[0] = n;
+                last[1] = System.currentTimeMillis();
+            }
+            return System.currentTimeMillis() - last[1] > 21000;
+        });
         for (int i = 0; i < EXPRESSIONS.length; i++) {
             f.see(EXPRESSIONS[i].replace('=', '~'), inboxes[i].bodies().keySet());
         }
