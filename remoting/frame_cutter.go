@@ -7,7 +7,8 @@ import (
 
 // frameCutter cuts a byte stream into frames. Frames that lie whole in the input are cut in place; the beginning of an
 // unfinished one is kept in a buffer that grows with the bytes that came, never with the length announced, so that a
-// sender that trickles costs what it sent, and a large frame is copied about twice whatever its pieces are.
+// sender that trickles costs a small multiple of what it sent, and a large frame is copied less than twice, whatever its
+// pieces are.
 //
 // It knows no sockets: a TLS endpoint can feed it as well as an event loop.
 type frameCutter struct {
@@ -73,9 +74,15 @@ func (f *frameCutter) total(b []byte) (int, error) {
 	return int(n) + lengthSize, nil
 }
 
-// room is the buffer to hold have bytes of a frame of total.
+// room is the buffer to hold have bytes of a frame of total: a small multiple of what the sender has sent.
 func (f *frameCutter) room(have, total int) int {
-	const least = 64
+	const (
+		least = 64
+		large = 16 << 10 // from here on copies cost more than room
+	)
+	if have >= large {
+		return min(total, 4*have)
+	}
 	return min(total, max(least, 2*have))
 }
 

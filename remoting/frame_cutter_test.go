@@ -83,7 +83,7 @@ func TestCutterHoldsWhatCameNotWhatWasAnnounced(t *testing.T) {
 	}
 }
 
-// A frame of 4 MB in pieces of a read costs about two copies, not one for each piece.
+// A frame of 4 MB in pieces of a read costs less than two copies, not one for each piece.
 func TestCutterCopiesLargeFramesLinearly(t *testing.T) {
 	f := newCutter(16 << 20)
 	frame := frameOf(4<<20, 1)
@@ -103,7 +103,7 @@ func TestCutterCopiesLargeFramesLinearly(t *testing.T) {
 			t.Fatal("frame differs")
 		}
 	}
-	if grown > 3*len(frame) {
+	if grown > len(frame) {
 		t.Errorf("%d bytes copied to grow to %d", grown, len(frame))
 	}
 }

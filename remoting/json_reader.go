@@ -218,13 +218,25 @@ func (r *jsonReader) skipString() bool {
 
 // str reads a string behind its opening quote.
 func (r *jsonReader) str() (string, error) {
+	const short = 24 // most keys and values end here, before a call to search for the end pays
 	rest := r.b[r.i:]
-	q := bytes.IndexByte(rest, '"')
+	n := 0
+	for ; n < len(rest) && n < short; n++ {
+		switch rest[n] {
+		case '"':
+			r.i += n + 1
+			return alias(rest[:n]), nil
+		case '\\':
+			return r.unescape(n)
+		}
+	}
+	q := bytes.IndexByte(rest[n:], '"')
 	if q < 0 {
 		return "", r.errorf("string not closed")
 	}
-	if e := bytes.IndexByte(rest[:q], '\\'); e >= 0 {
-		return r.unescape(e)
+	q += n
+	if e := bytes.IndexByte(rest[n:q], '\\'); e >= 0 {
+		return r.unescape(n + e)
 	}
 	r.i += q + 1
 	return alias(rest[:q]), nil

@@ -27,9 +27,11 @@ type laneTask struct {
 }
 
 // copyRequest makes the copy of a request that leaves the loop: the one place where bytes of a connection's buffer
-// pass to another goroutine.
-func copyRequest(frame []byte) (*laneTask, error) {
+// pass to another goroutine. decoded is the request as decoded on the loop; it tells how much room the copy needs.
+func copyRequest(frame []byte, decoded *Command) (*laneTask, error) {
 	t := &laneTask{frame: append(make([]byte, 0, len(frame)), frame...)}
+	t.req.Ext = make([]ExtField, 0, len(decoded.Ext))
+	t.req.arena = make([]byte, 0, len(decoded.arena))
 	if err := DecodeFrame(t.frame, &t.req); err != nil {
 		return nil, err
 	}
@@ -43,7 +45,7 @@ const (
 )
 
 // offer hands a request over. It is called on the loop and never waits; the error is the answer to give instead.
-func (l *lane) offer(c *Conn, frame []byte, handle Handler) error {
+func (l *lane) offer(c *Conn, frame []byte, decoded *Command, handle Handler) error {
 	s := l.server
 	if s.refusing.Load() {
 		return Errorf(ServiceNotAvailable, closingDown)
@@ -53,7 +55,7 @@ func (l *lane) offer(c *Conn, frame []byte, handle Handler) error {
 		s.inbound.Add(-size)
 		return Errorf(SystemBusy, "%s: requests hold %d bytes, limit InboundLimit %d", overload, held, s.opts.InboundLimit)
 	}
-	t, err := copyRequest(frame)
+	t, err := copyRequest(frame, decoded)
 	if err != nil {
 		s.inbound.Add(-size)
 		return err

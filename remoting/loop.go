@@ -220,7 +220,7 @@ func (l *Loop) serve(c *Conn, frame []byte) (reason string) {
 	}
 	l.framesIn.Add(1)
 	if req.IsResponse() {
-		s.answered(c, req.Opaque, frame)
+		s.answered(c, req, frame)
 		return ""
 	}
 	r := s.routes.find(req.Code)
@@ -244,7 +244,7 @@ func (l *Loop) serve(c *Conn, frame []byte) (reason string) {
 		return ""
 	}
 	if r.Lane != OnLoop {
-		if err := s.lanes[r.Lane-1].offer(c, frame, r.Handle); err != nil {
+		if err := s.lanes[r.Lane-1].offer(c, frame, req, r.Handle); err != nil {
 			l.reply(c, nil, err)
 		}
 		return ""

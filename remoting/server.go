@@ -325,8 +325,9 @@ func errorResponse(err error) *Command {
 }
 
 // answered gives an answer to the request of ours that waits for it.
-func (s *Server) answered(c *Conn, opaque int32, frame []byte) {
-	t, err := copyRequest(frame)
+func (s *Server) answered(c *Conn, decoded *Command, frame []byte) {
+	opaque := decoded.Opaque
+	t, err := copyRequest(frame, decoded)
 	if err != nil {
 		return // it was decoded just before
 	}
