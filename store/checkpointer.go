@@ -76,13 +76,13 @@ func (s *Store) checkpointNow(closing bool) error {
 	if err := s.queues.sync(); err != nil {
 		return err
 	}
-	indexed, indexMs, err := s.index.sync()
-	if err != nil {
-		// Keys can be read from the log again: no reason not to go on.
-		s.warn.report("key index cannot be written", err)
+	indexed, indexMs, indexErr := s.index.sync()
+	if indexErr != nil {
+		// Keys can be read from the log again, but the next start must know.
+		s.warn.report("key index cannot be written", indexErr)
 		indexed = 0
 	}
-	state.closed = closing && state.logEnd == l.end.Load()
+	state.closed = closing && indexErr == nil && state.logEnd == l.end.Load()
 	state.indexed = indexed
 	state.logFirst = s.files.first()
 	state.checkpoint = checkpoint{logMs: state.lastRecordMs, queueMs: state.lastRecordMs, indexMs: indexMs}
@@ -97,6 +97,9 @@ func (s *Store) checkpointNow(closing bool) error {
 		return err
 	}
 	s.lastPoint.Store(state.logEnd)
+	if closing {
+		return indexErr
+	}
 	return nil
 }
 

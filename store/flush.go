@@ -54,7 +54,7 @@ func (f *flusher) run(stop <-chan struct{}) {
 	var lastFull int64
 	for {
 		f.idle.Store(true)
-		if f.log.end.Load() > f.log.flushed.Load() && f.idle.CompareAndSwap(true, false) {
+		if f.dirty() && f.idle.CompareAndSwap(true, false) {
 			// Something came between the last flush and being idle.
 		} else {
 			select {
@@ -81,6 +81,11 @@ func (f *flusher) run(stop <-chan struct{}) {
 		// The error is the log's from now on, and the answer of everybody who waits.
 		_ = f.flush() //nolint:errcheck // see above
 	}
+}
+
+// dirty tells whether there is something to flush, and a flush can succeed.
+func (f *flusher) dirty() bool {
+	return f.log.end.Load() > f.log.flushed.Load() && f.log.broken.Load() == nil
 }
 
 // flush makes durable what is written, dispatches it with SYNC_FLUSH and answers those who wait for it.

@@ -244,7 +244,7 @@ func (x *index) writableLocked() (*indexFile, error) {
 			}
 		}
 	}
-	if err := x.fs.MkdirAll(x.dir, dirPerm); err != nil {
+	if err := makeDir(x.fs, x.dir); err != nil {
 		return nil, err
 	}
 	file, err := createIndexFile(x.fs, filepath.Join(x.dir, name), x.shape, before)
@@ -252,7 +252,7 @@ func (x *index) writableLocked() (*indexFile, error) {
 		return nil, err
 	}
 	x.files = append(x.files, file)
-	return file, x.fs.SyncDir(filepath.Dir(x.dir))
+	return file, nil
 }
 
 // appendIndexKeys appends the keys of a record: its unique key, the parts of KEYS, its tag (IndexService.buildIndex).

@@ -23,4 +23,6 @@ type Options struct {
 	// DeliverTime computes the tags code of messages in SCHEDULE_TOPIC_XXXX: when level, which may be too large, is due. nil: the levels of
 	// Config.MessageDelayLevel.
 	DeliverTime func(level int32, storeTimestamp int64) int64
+
+	rebuild bool // see Rebuild
 }

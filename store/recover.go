@@ -103,7 +103,7 @@ func (r *recovery) run() error {
 	if err := r.loadLog(); err != nil {
 		return err
 	}
-	if len(s.files.all()) > 0 && !found {
+	if len(s.files.all()) > 0 && !found && r.report.Clean {
 		r.problem(Warning, filepath.Join(s.dir, checkpointName), -1, "checkpoint is missing or unreadable, the whole log is read")
 	}
 	r.readState()
@@ -113,6 +113,13 @@ func (r *recovery) run() error {
 	}
 	if len(s.files.all()) == 0 {
 		return r.emptyLog()
+	}
+	if s.options.rebuild {
+		r.report.Clean, r.state = false, nil
+		if err := s.index.forget(); err != nil {
+			return err
+		}
+		return r.readLog()
 	}
 	if r.untouched() {
 		return r.resume()

@@ -23,6 +23,12 @@ func (r *recovery) readLog() error {
 	}
 	first := s.files.first()
 	start, lastMs := r.start()
+	if s.options.rebuild {
+		start, lastMs = first, 0
+		if err := r.dropQueues(); err != nil {
+			return err
+		}
+	}
 	r.report.ScannedFrom = start
 	if err := r.cutQueues(start); err != nil {
 		return err
@@ -56,6 +62,19 @@ func (r *recovery) readLog() error {
 	}
 	r.finish(end, r.report.Clean, indexed)
 	return nil
+}
+
+// dropQueues removes the queues that the log can give back.
+func (r *recovery) dropQueues() error {
+	var list []*ConsumeQueue
+	for _, q := range r.s.queues.all() {
+		if r.rebuild[q] || q.lastEnd == 0 || q.lastEnd > r.s.files.first() {
+			list = append(list, q)
+		}
+	}
+	r.report.RebuiltQueues = len(list)
+	clear(r.rebuild)
+	return r.s.queues.removeQueues(list)
 }
 
 // scan reads [from, to) of the log record by record.
@@ -159,10 +178,10 @@ func (r *recovery) keepAside(file *logFile, from, to int64) string {
 	err := file.readPlain(b, from)
 	path := filepath.Join(s.dir, "lost", fmt.Sprintf("commitlog-%s-%d", offsetName(from), to-from))
 	if err == nil {
-		err = s.fs.MkdirAll(filepath.Dir(path), dirPerm)
+		err = makeDir(s.fs, filepath.Dir(path))
 	}
 	if err == nil {
-		err = errors.Join(replaceFile(s.fs, path, b), s.fs.SyncDir(s.dir))
+		err = replaceFile(s.fs, path, b)
 	}
 	if err != nil {
 		return fmt.Sprintf("they could not be kept: %v", err)
@@ -298,7 +317,7 @@ func (r *recovery) removeLater(f *logFile) error {
 		return f.remove()
 	}
 	target := filepath.Join(s.dir, "lost", "commitlog-"+offsetName(f.base))
-	if err := s.fs.MkdirAll(filepath.Dir(target), dirPerm); err != nil {
+	if err := makeDir(s.fs, filepath.Dir(target)); err != nil {
 		return err
 	}
 	if err := s.fs.Rename(f.path, target); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"path/filepath"
 	"sync"
@@ -113,17 +114,33 @@ const lockName = "lock"
 // acquire makes the directories and locks the store.
 func (s *Store) acquire() error {
 	for _, dir := range append([]string{s.dir, s.queues.files.dir}, s.files.dirs...) {
-		if err := s.fs.MkdirAll(dir, dirPerm); err != nil {
+		if err := makeDir(s.fs, dir); err != nil {
 			return fmt.Errorf("open store %s: %w", s.dir, err)
 		}
 	}
-	path := filepath.Join(s.dir, lockName)
-	lock, err := s.fs.Lock(path)
+	lock, err := s.fs.Lock(filepath.Join(s.dir, lockName))
 	if err != nil {
 		return fmt.Errorf("open store %s: %w", s.dir, err)
 	}
 	s.lock = lock
 	return nil
+}
+
+// makeDir makes a directory and its parents, durably, if it is missing.
+func makeDir(fsys vfs.FS, dir string) error {
+	if _, err := fsys.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := makeDir(fsys, parent); err != nil {
+			return err
+		}
+	}
+	if err := fsys.MkdirAll(dir, dirPerm); err != nil {
+		return err
+	}
+	return fsys.SyncDir(parent)
 }
 
 // giveUp closes everything without writing anything.
