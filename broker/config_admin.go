@@ -97,7 +97,7 @@ func (b *Broker) getTimerMetrics(*remoting.Conn, *remoting.Command) (*remoting.C
 		return nil, remoting.Errorf(remoting.SystemError, "The timer message store is null")
 	}
 	resp := success()
-	resp.Body = b.timer.Metrics()
+	resp.Body = b.timer.MetricsJSON()
 	return resp, nil
 }
 
