@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"syscall"
+
+	"github.com/rocketd/rocketd/remoting"
 )
 
 // WSAEADDRINUSE and WSAEACCES: the second is what an exclusive listener of another program leads to.
@@ -12,5 +14,5 @@ const (
 )
 
 func isAddressInUse(err error) bool {
-	return errors.Is(err, wsaEADDRINUSE) || errors.Is(err, wsaEACCES)
+	return errors.Is(err, remoting.ErrPortTaken) || errors.Is(err, wsaEADDRINUSE) || errors.Is(err, wsaEACCES)
 }

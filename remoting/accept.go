@@ -26,10 +26,9 @@ func (s *Server) listen() error {
 			continue
 		}
 		if errors.Is(err, syscall.EADDRINUSE) {
-			err = fmt.Errorf("remoting: %s cannot listen on %s: the port is taken by another process", s.opts.Name, addr)
-		} else {
-			err = fmt.Errorf("remoting: %s cannot listen on %s: %w", s.opts.Name, addr, err)
+			err = ErrPortTaken
 		}
+		err = fmt.Errorf("remoting: %s cannot listen on %s: %w", s.opts.Name, addr, err)
 		if i == 0 {
 			return err
 		}

@@ -19,6 +19,9 @@ import (
 // ErrClosed is returned for what was asked of a closed connection, server or client.
 var ErrClosed = errors.New("remoting: closed")
 
+// ErrPortTaken is why a server cannot listen when another process listens already.
+var ErrPortTaken = errors.New("the port is taken by another process")
+
 // ErrTimeout is a request's outcome when no answer came in time.
 var ErrTimeout = errors.New("remoting: no answer in time")
 
