@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"errors"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -19,9 +20,13 @@ type lane struct {
 	head    store.Entry
 	delay   int64 // of the level, ms, when it was last looked up; never: it never existed
 	keep    int64 // physical offset of the first record that is needed; never: none
-	// Entries below capOffset are due at capTime at the latest.
+	// Entries below capOffset whose own time is behind horizon, that is further off than the delay explains, are due when cap has passed
+	// since cappedAt, however the clock was set: at capTime, as it looked when the round began.
 	capOffset int64
+	cappedAt  time.Time
+	cap       time.Duration
 	capTime   int64
+	horizon   int64
 	retryAt   int64 // ms; 0: no retry is pending
 	tries     int   // failed reads of the record at offset
 
@@ -37,7 +42,7 @@ const maxUnsafe = 64
 
 // due is when an entry is to be delivered, ms.
 func (l *lane) due(e store.Entry) int64 {
-	if e.QueueOffset < l.capOffset {
+	if e.QueueOffset < l.capOffset && e.TagsCode > l.horizon {
 		return min(e.TagsCode, l.capTime)
 	}
 	return e.TagsCode
@@ -215,14 +220,16 @@ func (s *Schedule) setHead(l *lane, waiting []store.Entry, now int64) {
 		return
 	}
 	l.head, l.keep = waiting[0], waiting[0].PhysicalOffset
-	if !s.tooLate(l, now) {
+	if !l.tooLate() {
 		return
 	}
 	q := s.o.Store.Queue(message.TopicSchedule, l.level-1)
 	if q == nil {
 		return
 	}
-	l.capOffset, l.capTime = q.MaxOffset(), now+s.delayMs(l)
+	l.capOffset, l.cappedAt = q.MaxOffset(), s.o.Clock.Now()
+	l.cap = time.Duration(s.delayMs(l)) * time.Millisecond
+	l.capTime = now + s.delayMs(l)
 }
 
 // skip reports a message that is given up.

@@ -28,7 +28,7 @@ type dataVersion struct {
 // Without either all offsets are 0.
 func loadOffsets(fsys vfs.FS, path string) (t offsetTable, problem error) {
 	for _, name := range [...]string{path, path + ".bak"} {
-		data, err := relay.ReadFile(fsys, name)
+		data, err := vfs.ReadFile(fsys, name, relay.MaxStateFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

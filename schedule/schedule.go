@@ -109,6 +109,7 @@ func New(o Options) (*Schedule, error) {
 	}
 	s.addLanes(int(s.levels.Max()))
 	now := o.Clock.NowMs()
+	s.setHorizons(o.Clock.Now())
 	for _, l := range s.lanes {
 		s.look(l, now)
 	}
@@ -217,9 +218,7 @@ func (s *Schedule) sleep(nextMs int64) time.Duration {
 
 // round gives every level that is due one batch and tells when the next message is due, and whether there is more to do now.
 func (s *Schedule) round() (next int64, busy bool) {
-	s.mu.Lock()
-	lanes := s.lanes
-	s.mu.Unlock()
+	lanes := s.setHorizons(s.o.Clock.Now())
 	next = never
 	for _, l := range lanes {
 		now := s.o.Clock.NowMs()
@@ -240,12 +239,12 @@ func (s *Schedule) round() (next int64, busy bool) {
 	return next, busy
 }
 
-// refresh looks at the queue of a lane that was empty or whose first entry is due suspiciously late.
+// refresh looks at the queue of a lane that was empty, or puts off no longer what is due suspiciously late.
 func (s *Schedule) refresh(l *lane, now int64) {
 	if l.retryAt > now+retryPause.Milliseconds() {
 		l.retryAt = now
 	}
-	if !l.hasHead && s.arrived[l.level-1].Load() || l.hasHead && s.tooLate(l, now) {
+	if !l.hasHead && s.arrived[l.level-1].Load() || l.hasHead && l.tooLate() {
 		s.look(l, now)
 	}
 }
@@ -282,9 +281,22 @@ func (s *Schedule) fit(l *lane, q relay.Queue) {
 }
 
 // tooLate tells that the first entry is due later than a whole delay from now, which only a step of the clock or new levels bring about.
-func (s *Schedule) tooLate(l *lane, now int64) bool {
-	delay := s.delayMs(l)
-	return delay != never && l.due(l.head) > now+delay+clockTolerance.Milliseconds()
+func (l *lane) tooLate() bool { return l.due(l.head) > l.horizon }
+
+// setHorizons prepares the lanes for a round and returns them.
+func (s *Schedule) setHorizons(now time.Time) []*lane {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.lanes {
+		l.horizon = never
+		if delay := s.delayMs(l); delay != never {
+			l.horizon = now.UnixMilli() + delay + clockTolerance.Milliseconds()
+		}
+		if l.capOffset > 0 {
+			l.capTime = l.cappedAt.Add(l.cap).Sub(now).Milliseconds() + now.UnixMilli()
+		}
+	}
+	return s.lanes
 }
 
 // clockTolerance is how far the clock may be set back without more consequence than that messages come as much later.

@@ -32,14 +32,14 @@ type bench struct {
 	clock  *clock.Manual
 	log    *relaytest.Log
 	dir    string
-	fs     vfs.FS
+	fs     *vfs.Mem
 	levels *Levels
 	s      *Schedule
 }
 
 func newBench(t testing.TB, levels string) *bench {
 	t.Helper()
-	b := &bench{t: t, clock: clock.NewManual(time.UnixMilli(begin)), dir: t.TempDir(), fs: vfs.OS{}}
+	b := &bench{t: t, clock: clock.NewManual(time.UnixMilli(begin)), dir: "store", fs: vfs.NewMem()}
 	var err error
 	if b.levels, err = ParseLevels(levels); err != nil {
 		t.Fatal(err)
@@ -436,10 +436,7 @@ func TestOffsetsOfApache(t *testing.T) {
 	}
 	// As the 5.5.0 broker writes it.
 	text := "{\n\t\"dataVersion\":{\n\t\t\"counter\":8,\n\t\t\"stateVersion\":0,\n\t\t\"timestamp\":1700000000000\n\t},\n\t\"offsetTable\":{2:3\n\t}\n}"
-	if err := os.MkdirAll(filepath.Dir(b.s.path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(b.s.path, []byte(text), 0o644); err != nil {
+	if err := relay.ReplaceFile(b.fs, b.s.path, []byte(text), relay.Quick); err != nil {
 		t.Fatal(err)
 	}
 	b.open()

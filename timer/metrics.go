@@ -49,7 +49,7 @@ func newMetrics() *metrics { return &metrics{counts: make(map[string]*topicCount
 // load reads the file or its .bak. A problem is told and costs the counts only.
 func (m *metrics) load(fsys vfs.FS, path string) (problem error) {
 	for _, name := range [...]string{path, path + ".bak"} {
-		data, err := relay.ReadFile(fsys, name)
+		data, err := vfs.ReadFile(fsys, name, relay.MaxStateFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/rocketd/rocketd/internal/vfs"
 )
 
-// maxStateFile bounds what ReadFile reads.
-const maxStateFile = 64 << 20
+// MaxStateFile bounds the state files that are read, in bytes.
+const MaxStateFile = 64 << 20
 
 // Durability says how a file is replaced.
 type Durability bool
@@ -59,37 +59,6 @@ func writeFile(fsys vfs.FS, path string, data []byte, d Durability) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
-}
-
-// ReadFile returns the content of a state file; an error wraps fs.ErrNotExist when there is none.
-func ReadFile(fsys vfs.FS, path string) ([]byte, error) {
-	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	data, err := readAll(f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	return data, nil
-}
-
-func readAll(f vfs.File) ([]byte, error) {
-	size, err := f.Size()
-	if err != nil {
-		return nil, err
-	}
-	if size > maxStateFile {
-		return nil, fmt.Errorf("%d bytes, the limit is %d", size, maxStateFile)
-	}
-	data := make([]byte, size)
-	if size == 0 {
-		return data, nil
-	}
-	if n, err := f.ReadAt(data, 0); n < len(data) {
-		return nil, err
-	}
-	return data, nil
 }
 
 // QuoteKeys turns JSON as fastjson writes maps with integer keys, {1:5}, into standard JSON, {"1":5}.
