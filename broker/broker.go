@@ -34,6 +34,8 @@ type Options struct {
 	// Intercept, when set, sees each request before its handler: access control, injected faults. See
 	// remoting.ServerOptions.
 	Intercept func(c *remoting.Conn, req *remoting.Command) (resp *remoting.Command, err error, handled bool)
+	// Watcher, when set, sees every frame; see remoting.ServerOptions.
+	Watcher remoting.Watcher
 }
 
 // Broker is one broker. Its exported methods are safe for concurrent use.

@@ -30,6 +30,8 @@ type Options struct {
 	Addrs []string
 	// Intercept sees every request before its handler; see remoting.ServerOptions.
 	Intercept func(c *remoting.Conn, req *remoting.Command) (resp *remoting.Command, err error, handled bool)
+	// Watcher, when set, sees every frame; see remoting.ServerOptions.
+	Watcher remoting.Watcher
 }
 
 // NameServer is a name server. Safe for concurrent use.
@@ -95,6 +97,7 @@ func New(o Options) (*NameServer, error) {
 		IdleTimeout:    time.Duration(c.NamesrvServer.ServerChannelMaxIdleTimeSeconds) * time.Second,
 		OnClose:        func(conn *remoting.Conn) { n.disconnected(conn) },
 		Intercept:      o.Intercept,
+		Watcher:        o.Watcher,
 	})
 	if err != nil {
 		n.client.Close()

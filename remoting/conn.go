@@ -163,6 +163,10 @@ func (c *Conn) send(cmd *Command) error {
 		release(cmd)
 		return ErrClosed
 	}
+	if c.server.opts.Watcher != nil && !c.server.outgoing(c, cmd) {
+		release(cmd)
+		return nil
+	}
 	out := getOutBuf()
 	if size, ok := out.add(cmd, true, c.server.opts.MaxFrame); !ok {
 		if !cmd.IsResponse() {

@@ -101,6 +101,9 @@ func (e *events) OnClose(gc gnet.Conn, err error) gnet.Action {
 	if c.open && s.opts.OnClose != nil {
 		s.guard("the close hook", func() { s.opts.OnClose(c) })
 	}
+	if s.opts.Watcher != nil {
+		s.guard("the watcher's close hook", func() { s.opts.Watcher.Closed(c) })
+	}
 	s.conns.Add(-1)
 	if c.closing == "" {
 		s.log.WithFields(logrus.Fields{"conn": c.id, "client": c.remote}).WithError(err).Debug("connection closed by the client")

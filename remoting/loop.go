@@ -148,7 +148,7 @@ func (l *Loop) deliver(c *Conn, out *outBuf) {
 
 // add encodes an answer on the loop.
 func (l *Loop) add(c *Conn, cmd *Command) {
-	if c.Closed() || !l.admits(c) {
+	if c.Closed() || !l.admits(c) || l.server.opts.Watcher != nil && !l.server.outgoing(c, cmd) {
 		release(cmd)
 		return
 	}
@@ -219,10 +219,19 @@ func (l *Loop) serve(c *Conn, frame []byte) (reason string) {
 		return err.Error()
 	}
 	l.framesIn.Add(1)
+	if s.opts.Watcher != nil && !s.incoming(c, req, frame) {
+		return ""
+	}
 	if req.IsResponse() {
 		s.answered(c, req, frame)
 		return ""
 	}
+	return l.handle(c, frame)
+}
+
+// handle serves the request in hand, whose frame is given.
+func (l *Loop) handle(c *Conn, frame []byte) (reason string) {
+	s, req := l.server, &l.req
 	r := s.routes.find(req.Code)
 	if r == nil {
 		l.reply(c, nil, Errorf(RequestCodeNotSupported, " request type %d not supported", req.Code))

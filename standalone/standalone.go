@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,8 +46,12 @@ type Options struct {
 	Log    *logrus.Entry // nil: nothing is logged
 	Clock  clock.Clock   // nil: the machine's
 	FS     vfs.FS        // nil: the machine's
+	// NameServers are further ones in this process that the broker registers with.
+	NameServers []broker.NameServer
 	// Intercept, when set, sees each request to the broker before its handler; see remoting.ServerOptions.
 	Intercept func(c *remoting.Conn, req *remoting.Command) (resp *remoting.Command, err error, handled bool)
+	// Watcher, when set, sees every frame; see remoting.ServerOptions.
+	Watcher remoting.Watcher
 }
 
 // Standalone is what Start has started. Safe for concurrent use.
@@ -85,7 +90,7 @@ func Start(ctx context.Context, o Options) (*Standalone, error) {
 }
 
 func (s *Standalone) startNamesrv(ctx context.Context, o Options) error {
-	ns, err := namesrv.New(namesrv.Options{Config: o.Config, Log: o.Log.WithField("part", "namesrv"), Clock: o.Clock, FS: o.FS})
+	ns, err := namesrv.New(namesrv.Options{Config: o.Config, Log: o.Log.WithField("part", "namesrv"), Clock: o.Clock, FS: o.FS, Watcher: o.Watcher})
 	if err != nil {
 		return err
 	}
@@ -97,7 +102,7 @@ func (s *Standalone) startNamesrv(ctx context.Context, o Options) error {
 }
 
 func (s *Standalone) startBroker(ctx context.Context, o Options) error {
-	config, inProcess := o.Config, []broker.NameServer(nil)
+	config, inProcess := o.Config, slices.Clone(o.NameServers)
 	if s.namesrv != nil {
 		inProcess = append(inProcess, s.namesrv)
 		others, err := s.withoutOwnNamesrv(config)
@@ -111,7 +116,7 @@ func (s *Standalone) startBroker(ctx context.Context, o Options) error {
 	}
 	b, err := broker.New(broker.Options{
 		Config: config, Log: o.Log.WithField("part", "broker"), Clock: o.Clock, FS: o.FS,
-		NameServers: inProcess, Advertise: config.Rocketd.Advertise, Intercept: o.Intercept,
+		NameServers: inProcess, Advertise: config.Rocketd.Advertise, Intercept: o.Intercept, Watcher: o.Watcher,
 	})
 	if err != nil {
 		return err
