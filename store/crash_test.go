@@ -251,4 +251,3 @@ func TestFailAtEveryOperation(t *testing.T) {
 		})
 	}
 }
-

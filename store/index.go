@@ -232,7 +232,7 @@ func (x *index) writableLocked() (*indexFile, error) {
 	ms := x.clock.NowMs()
 	name := indexName(ms)
 	if last != nil {
-		if err := errors.Join(last.flush(), last.sync()); err != nil {
+		if err := last.sync(); err != nil {
 			return nil, err
 		}
 		last.dropPages()
@@ -346,7 +346,7 @@ func (x *index) sync() (position, endMs int64, err error) {
 	if last == nil {
 		return position, 0, nil
 	}
-	return position, last.header.endMs, errors.Join(last.flush(), last.sync())
+	return position, last.header.endMs, last.sync()
 }
 
 // finish indexes what is left when the store closes, unless that is much: then the next start goes on.

@@ -251,6 +251,7 @@ func (x *indexFile) flush() error {
 	if len(x.fresh) == 0 && len(x.dirty) == 0 {
 		return nil
 	}
+	x.synced = false
 	at := x.shape.entryAt(x.written)
 	if _, err := x.f.WriteAt(x.fresh, at); err != nil {
 		return fmt.Errorf("write %s at %d: %w", x.path, at, err)
@@ -282,8 +283,11 @@ func (x *indexFile) flush() error {
 	return nil
 }
 
-// sync makes what was flushed durable.
+// sync writes what was added and makes it durable.
 func (x *indexFile) sync() error {
+	if err := x.flush(); err != nil {
+		return err
+	}
 	if x.synced {
 		return nil
 	}

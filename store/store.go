@@ -140,7 +140,11 @@ func makeDir(fsys vfs.FS, dir string) error {
 	if err := fsys.MkdirAll(dir, dirPerm); err != nil {
 		return err
 	}
-	return fsys.SyncDir(parent)
+	if err := fsys.SyncDir(parent); err != nil {
+		// It must not be found next time and taken for durable.
+		return errors.Join(err, fsys.Remove(dir))
+	}
+	return nil
 }
 
 // giveUp closes everything without writing anything.
