@@ -48,7 +48,9 @@ func TestUpdateOffset(t *testing.T) {
 	b := newTestBroker(t)
 	b.create("T", 2)
 	c := b.dial()
-	update := func(f fields, offset string) *answer { return c.call(remoting.UpdateConsumerOffset, f.with("commitOffset", offset), nil) }
+	update := func(f fields, offset string) *answer {
+		return c.call(remoting.UpdateConsumerOffset, f.with("commitOffset", offset), nil)
+	}
 	if a := update(offsetFields("G", "T", 0), "5"); a.code != 26 || a.remark != "Group G not exist!" {
 		t.Errorf("unknown group: %d, %q", a.code, a.remark)
 	}
@@ -162,4 +164,3 @@ func TestSearchByTime(t *testing.T) {
 		t.Errorf("empty queue: got %d", got)
 	}
 }
-

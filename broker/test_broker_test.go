@@ -17,16 +17,18 @@ import (
 	"github.com/rocketd/rocketd/remoting/body"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain looks for leaked goroutines. gnet brings two of its own, from its package initialisation on.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) }
 
 // testBroker is a broker on loopback with a store in memory and a clock that stands still.
 type testBroker struct {
 	*Broker
-	t      *testing.T
+	t      testing.TB
 	mem    *vfs.Mem
 	manual *clock.Manual
 	logged *logLines
 	closed bool
+	client *testClient
 }
 
 // brokerOption changes what a test broker is made of.
@@ -36,12 +38,12 @@ func withConfig(change func(*conf.Config)) brokerOption {
 	return func(o *Options) { change(o.Config) }
 }
 
-func newTestBroker(t *testing.T, options ...brokerOption) *testBroker {
+func newTestBroker(t testing.TB, options ...brokerOption) *testBroker {
 	t.Helper()
 	return startTestBroker(t, vfs.NewMem(), clock.NewManual(testNow), options...)
 }
 
-func startTestBroker(t *testing.T, mem *vfs.Mem, manual *clock.Manual, options ...brokerOption) *testBroker {
+func startTestBroker(t testing.TB, mem *vfs.Mem, manual *clock.Manual, options ...brokerOption) *testBroker {
 	t.Helper()
 	c := conf.Default()
 	c.Broker.BrokerName, c.Broker.BrokerClusterName = "broker-a", "DefaultCluster"
@@ -139,7 +141,7 @@ func (x *testBroker) count(topic string, queueID int32) int64 {
 }
 
 // records decodes the body of a pull's answer.
-func records(t *testing.T, data []byte) []message.Record {
+func records(t testing.TB, data []byte) []message.Record {
 	t.Helper()
 	var list []message.Record
 	for len(data) > 0 {
@@ -155,7 +157,7 @@ func records(t *testing.T, data []byte) []message.Record {
 }
 
 // eventually waits for a condition that other goroutines bring about.
-func eventually(t *testing.T, what string, condition func() bool) {
+func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for !condition() {
@@ -180,4 +182,13 @@ func (x *testBroker) dialRaw() net.Conn {
 	}
 	x.t.Cleanup(func() { _ = conn.Close() })
 	return conn
+}
+
+// dialOnce is the connection for calls of which each stands for itself.
+func (x *testBroker) dialOnce() *testClient {
+	x.t.Helper()
+	if x.client == nil {
+		x.client = x.dial()
+	}
+	return x.client
 }

@@ -19,7 +19,7 @@ import (
 
 // testClient is one connection to a broker that speaks frames.
 type testClient struct {
-	t    *testing.T
+	t    testing.TB
 	conn net.Conn
 	form remoting.SerializeType
 
@@ -42,7 +42,7 @@ type answer struct {
 	oneway bool
 }
 
-func dial(t *testing.T, addr string) *testClient {
+func dial(t testing.TB, addr string) *testClient {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -220,7 +220,7 @@ func (c *testClient) askedCount(code int32) int {
 }
 
 // num is an ext field of an answer as a number.
-func (a *answer) num(t *testing.T, key string) int64 {
+func (a *answer) num(t testing.TB, key string) int64 {
 	t.Helper()
 	n, err := strconv.ParseInt(a.ext[key], 10, 64)
 	if err != nil {
