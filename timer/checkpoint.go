@@ -156,7 +156,9 @@ func openCheckpoint(fsys vfs.FS, path string) (*checkpointWriter, error) {
 		return nil, fmt.Errorf("create timer checkpoint: %w", err)
 	}
 	if size, err := f.Size(); err != nil || size != checkpointFile {
-		if err = errors.Join(err, f.Truncate(checkpointFile)); err != nil {
+		dir := filepath.Dir(path)
+		err = errors.Join(err, f.Truncate(checkpointFile), fsys.SyncDir(dir), fsys.SyncDir(filepath.Dir(dir)))
+		if err != nil {
 			return nil, fmt.Errorf("create timer checkpoint: %w", errors.Join(err, f.Close()))
 		}
 	}

@@ -21,10 +21,9 @@ type request struct {
 	u           unit
 	pos         int64
 	queueOffset int64
-	stored      int64  // when its record was stored, ms
-	due         int64  // when it is wanted, ms
-	topic       string // real topic; does not alias the record
-	late        bool
+	stored      int64     // when its record was stored, ms
+	due         int64     // when it is wanted, ms
+	topic       string    // real topic; does not alias the record
 	key         cancelKey // of a cancel
 }
 
@@ -119,7 +118,6 @@ func (t *Timer) read(e store.Entry, now int64) (request, error) {
 	}
 	r.topic = t.rebuild.Intern(p.realTopic)
 	r.due, r.stored = p.due, m.StoreTimestamp
-	r.late = p.due <= now
 	r.u = unit{
 		magic: magicDefault, written: now, out: max(p.due-1, t.progress.mark.out),
 		offset: e.PhysicalOffset, size: e.Size, hash: t.names.note(r.topic), mark: markLive,
@@ -300,9 +298,12 @@ func (t *Timer) admit(requests []request, now int64) {
 	for i := range requests {
 		r := &requests[i]
 		t.counts.enqueued.Add(1)
-		e := entryOf(&r.u, r.pos, r.due, r.late)
+		e := entryOf(&r.u, r.pos, r.due)
 		t.count(r.topic, r.pos, e.counts(), now)
 		t.window.admit(t.wheel.key(r.u.out), e, r)
+	}
+	if len(t.window.heap) > t.maxOpen {
+		t.window.shrink(t.maxOpen/2, t.precision)
 	}
 }
 

@@ -304,7 +304,7 @@ func (l *timerLog) sync(from, to int64) error {
 	if !grown {
 		return nil
 	}
-	return l.fsys.SyncDir(l.dir)
+	return errors.Join(l.fsys.SyncDir(l.dir), l.fsys.SyncDir(filepath.Dir(l.dir)))
 }
 
 // cut ends the log at end: what lies behind is removed, so that it can never be taken for units again.

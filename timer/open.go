@@ -53,7 +53,7 @@ func (t *Timer) beginOpening(last int64) bool {
 		if w.partial.waiting > 0 {
 			return false
 		}
-		w.opening = &opening{key: w.partial.key, after: w.partial.loaded, again: true, limit: t.maxOpen}
+		w.opening = &opening{key: w.partial.key, after: w.partial.loaded, again: true, limit: t.maxOpen / 2}
 	} else {
 		if len(w.heap) >= t.maxOpen/2 {
 			return false
@@ -66,7 +66,7 @@ func (t *Timer) beginOpening(last int64) bool {
 			return false
 		}
 		w.until = key
-		w.opening = &opening{key: key, limit: t.maxOpen}
+		w.opening = &opening{key: key, limit: t.maxOpen / 2}
 	}
 	t.wheel.mu.Lock()
 	w.opening.pos = t.wheel.head(w.opening.key)
@@ -106,7 +106,7 @@ func (t *Timer) take(o *opening, u *unit, pos int64) (cost int, err error) {
 		}
 		return 4, t.takeCancel(o, u)
 	}
-	e := entryOf(u, pos, u.out+1, false)
+	e := entryOf(u, pos, u.out+1)
 	cost = 1
 	if !u.ours() && u.out%t.precision == 0 && !u.rolls() {
 		due, err := t.exactDue(u)

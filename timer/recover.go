@@ -43,6 +43,9 @@ func (t *Timer) recover() error {
 	if !r.cp.own {
 		t.progress = progress{mark: mark{out: r.cp.readMs}}
 	}
+	if t.writer, err = openCheckpoint(t.o.FS, t.configPath("timercheck")); err != nil {
+		return err
+	}
 	if err := t.log.load(); err != nil {
 		return err
 	}
@@ -54,9 +57,6 @@ func (t *Timer) recover() error {
 	t.undurable = unsafeProgress{p: t.progress.clone()}
 	t.window.reset(t.wheel.key(t.progress.mark.out))
 	t.closed = t.window.until
-	if t.writer, err = openCheckpoint(t.o.FS, t.configPath("timercheck")); err != nil {
-		return err
-	}
 	if err := t.recoverQueue(&r); err != nil {
 		return err
 	}

@@ -167,7 +167,7 @@ func (t *Timer) worthRolling(u *unit, pos, now int64) bool {
 
 // prepareRoll makes the message to put for a unit, as if it had come to a roll.
 func (t *Timer) prepareRoll(u *unit, pos, now int64) error {
-	e := entryOf(u, pos, u.out+1, false)
+	e := entryOf(u, pos, u.out+1)
 	e.magic |= magicRoll
 	if err := t.prepare(e, now); err != nil {
 		return err

@@ -24,7 +24,7 @@ const (
 	deliverBatch = 256
 	// lookahead is how long before it begins a slot is opened.
 	lookahead = 3 * time.Second
-	// maxOpen bounds the timers of open slots that are held in memory.
+	// maxOpen bounds the timers of open slots that are held in memory, at 72 bytes each.
 	maxOpen = 1 << 18
 	// openBudget bounds the units read in one round to open slots, sweepBudget those read to look for old ones.
 	openBudget  = 4096

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/rocketd/rocketd/internal/vfs"
 )
@@ -29,6 +30,7 @@ type wheelFile struct {
 	f, sums  vfs.File
 	pages    int
 	onDisk   []uint32 // checksum of each page as it is in the file
+	fresh    bool     // made since the directory was synced
 	lists    []int    // scratch
 	buf      []byte   // scratch
 }
@@ -114,6 +116,7 @@ func (f *wheelFile) loadPage(w *wheel, i int, data, sums []byte, minKey int64) b
 // reset empties the file for a wheel that is built anew.
 func (f *wheelFile) reset() error {
 	clear(f.onDisk)
+	f.fresh = true
 	for _, file := range []struct {
 		path string
 		size int64
@@ -212,7 +215,12 @@ func (f *wheelFile) writePages() error {
 }
 
 func (f *wheelFile) sync() error {
-	if err := errors.Join(f.sums.Sync(), f.f.Sync()); err != nil {
+	err := errors.Join(f.sums.Sync(), f.f.Sync())
+	if err == nil && f.fresh {
+		err = f.fsys.SyncDir(filepath.Dir(f.path))
+		f.fresh = err != nil
+	}
+	if err != nil {
 		return fmt.Errorf("sync timer wheel: %w", err)
 	}
 	return nil

@@ -20,8 +20,8 @@ type entry struct {
 	late    bool  // it was due when it was enqueued
 }
 
-func entryOf(u *unit, pos, due int64, late bool) entry {
-	return entry{mark: mark{u.out, pos}, offset: u.offset, written: u.written, due: due, size: u.size, magic: u.magic, hash: u.hash, late: late}
+func entryOf(u *unit, pos, due int64) entry {
+	return entry{mark: mark{u.out, pos}, offset: u.offset, written: u.written, due: due, size: u.size, magic: u.magic, hash: u.hash, late: u.out < u.written}
 }
 
 // counts is what the entry adds to the number of timers: a cancel takes one off.
@@ -65,6 +65,42 @@ type opening struct {
 	limit  int  // of found
 	over   bool // more than limit were found: found are the first ones, as a max-heap
 	broken bool // the chain does not hold together
+}
+
+// shrink keeps the first n timers and closes the slots behind them again.
+func (w *window) shrink(n int, precision int64) {
+	if len(w.heap) <= n || n < 1 {
+		return
+	}
+	slices.SortFunc(w.heap, func(a, b entry) int {
+		if a.out != b.out {
+			return compare(a.out, b.out)
+		}
+		return compare(a.pos, b.pos)
+	})
+	last, next := w.heap[n-1].mark, w.heap[n].mark
+	key := last.out / precision
+	w.opening = nil
+	if w.partial != nil && w.partial.key > key {
+		w.partial = nil
+	}
+	if next.out/precision == key || w.partial != nil {
+		w.partial = &partial{key: key, loaded: last}
+	}
+	w.heap = append(make([]entry, 0, n+n/2), w.heap[:n]...) // sorted, so a heap
+	if w.partial != nil {
+		for i := range w.heap {
+			if w.heap[i].out/precision == key {
+				w.partial.waiting++
+			}
+		}
+	}
+	w.until = key + 1
+	for k := range w.cancels {
+		if k >= w.until {
+			delete(w.cancels, k)
+		}
+	}
 }
 
 // reset closes all slots; those from key on are to be opened.
