@@ -55,6 +55,10 @@ func (t *table) register(r *registration, rules rules) (registered, error) {
 	if t.conflictsLocked(r, oldAddr) {
 		// The reference answers as if all were well, and forgets what it knew of the new address.
 		delete(t.lives, r.key())
+		if !maps.Equal(g.addrs, addrs) {
+			g.addrs = addrs
+			t.forgetAnswersLocked(r.BrokerName)
+		}
 		return registered{}, nil
 	}
 	if oldAddr == "" && len(r.Topics.Topics) == 1 {
