@@ -44,6 +44,10 @@ func (b *Broker) buildAdmin() {
 	b.pop = newPop(b)
 	b.modes = newRequestModes(b.files, b.log)
 	b.arrivals = append(b.arrivals, b.transactions.arrived, b.pop.arrived)
+	b.stats.runtime.timer = func() (enqueued, delivered int64) {
+		s := b.timer.Stats() // open before anything is sampled
+		return s.Enqueued, s.Delivered
+	}
 }
 
 // changeConfig changes configuration keys and saves them; an error leaves everything as it was.

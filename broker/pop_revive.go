@@ -33,6 +33,10 @@ type reviver struct {
 	topic  string
 	queues []*reviveQueue
 
+	// timerDelivered is how far the timer is, asked at most once a round.
+	timerKnown     bool
+	timerDelivered int64
+
 	wake chan struct{}
 	stop chan struct{}
 	done chan struct{}
@@ -49,20 +53,22 @@ type reviveQueue struct {
 
 // revivePoint is a checkpoint that is not done with.
 type revivePoint struct {
-	ck     *popCheckpoint
-	offset int64 // in the revive topic
-	acked  uint32
-	done   bool
+	ck      *popCheckpoint
+	offset  int64  // in the revive topic
+	acked   uint32 // bit i: message i is done with
+	retryAt int64  // ms; not before, because it failed
+	done    bool
 }
 
 func newReviver(p *pop) *reviver {
-	return &reviver{p: p, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	return &reviver{
+		p: p, topic: message.ReviveTopic(p.b.config().Broker.BrokerClusterName), wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
 }
 
 // start reads and revives until close.
 func (r *reviver) start() {
 	b := r.p.b
-	r.topic = message.ReviveTopic(b.config().Broker.BrokerClusterName)
 	for id := range b.reviveQueues() {
 		committed := b.offsets.committed(message.GroupRevive, r.topic, id)
 		r.queues = append(r.queues, &reviveQueue{id: id, next: committed + 1, committed: committed, byKey: map[popKey]*revivePoint{}})
@@ -106,6 +112,7 @@ func (r *reviver) round() time.Duration {
 	if r.p.b.isSlave() {
 		return wait
 	}
+	r.timerKnown = false
 	for _, q := range r.queues {
 		if more := r.read(q); more {
 			wait = 0
@@ -199,7 +206,7 @@ func (r *reviver) reviveDue(q *reviveQueue) (next int64) {
 		if point.done {
 			continue
 		}
-		due := point.ck.reviveTime()
+		due := max(point.ck.reviveTime(), point.retryAt)
 		if !r.p.flight.known(point.ck.key()) {
 			due += reviveGraceMs
 			if now >= due && !r.timerIsBeyond(point.ck.reviveTime()) {
@@ -212,10 +219,23 @@ func (r *reviver) reviveDue(q *reviveQueue) (next int64) {
 			}
 			continue
 		}
-		r.revive(q, point)
-		point.done = true
+		if point.done = r.revive(q, point); !point.done {
+			point.retryAt = now + reviveRetry.Milliseconds()
+			if next == 0 || point.retryAt < next {
+				next = point.retryAt
+			}
+		}
 	}
 	return next
+}
+
+// timerIsBeyond tells whether the timer, which hands over acks, has delivered everything that was due at a time. It looks
+// once a round.
+func (r *reviver) timerIsBeyond(ms int64) bool {
+	if !r.timerKnown {
+		r.timerKnown, r.timerDelivered = true, r.p.b.timerDelivered()
+	}
+	return r.timerDelivered >= ms
 }
 
 // commit moves the group's offset on behind what is done with.
@@ -236,15 +256,16 @@ func (r *reviver) commit(q *reviveQueue) {
 	}
 }
 
-// revive brings back the messages of a checkpoint that were not acknowledged.
-func (r *reviver) revive(q *reviveQueue, point *revivePoint) {
+// revive brings back the messages of a checkpoint that were not acknowledged; false when one of them has to be tried again.
+func (r *reviver) revive(q *reviveQueue, point *revivePoint) bool {
 	b, ck := r.p.b, point.ck
-	acked := point.acked | r.p.flight.revive(ck.key())
+	point.acked |= r.p.flight.revive(ck.key())
 	if b.topics.get(message.PopRetryOrigin(ck.Topic, ck.Group)) == nil || b.groups.getOrCreate(ck.Group) == nil {
-		return // the topic or the group has been deleted
+		return true // the topic or the group has been deleted
 	}
+	all := true
 	for i := range ck.count() {
-		if acked&(1<<i) != 0 {
+		if point.acked&(1<<i) != 0 {
 			continue
 		}
 		if err := r.reviveOne(ck, ck.offset(i)); err != nil {
@@ -252,9 +273,14 @@ func (r *reviver) revive(q *reviveQueue, point *revivePoint) {
 				b.log.WithError(err).WithFields(logrus.Fields{"topic": ck.Topic, "group": ck.Group, "offset": ck.offset(i)}).
 					Warn("a message that was not acknowledged cannot be brought back, trying again later")
 			}
-			r.later(ck, ck.offset(i), q.id)
+			if !r.later(ck, ck.offset(i), q.id) {
+				all = false
+				continue
+			}
 		}
+		point.acked |= 1 << i // done with, whatever becomes of the others
 	}
+	return all
 }
 
 // reviveOne puts a message into the group's retry topic (PopReviveService#reviveRetry). One that is gone from the log is
@@ -334,13 +360,14 @@ func (r *reviver) retryTopic(ck *popCheckpoint) (*body.TopicConfig, error) {
 	return topic, nil
 }
 
-// later writes a checkpoint of one message anew, to be tried again after a growing time (PopReviveService#rePutCK).
-func (r *reviver) later(old *popCheckpoint, offset int64, queueID int32) {
+// later writes a checkpoint of one message anew, to be tried again after a growing time (PopReviveService#rePutCK); false when
+// that cannot be stored either.
+func (r *reviver) later(old *popCheckpoint, offset int64, queueID int32) bool {
 	b := r.p.b
 	times := old.rePuts()
 	if times >= len(rePutSeconds) && b.config().Broker.SkipWhenCKRePutReachMaxTimes {
 		b.log.WithFields(logrus.Fields{"topic": old.Topic, "group": old.Group, "offset": offset}).Error("a message could not be brought back in all tries and is let go")
-		return
+		return true
 	}
 	ck := &popCheckpoint{
 		BrokerName: old.BrokerName, Group: old.Group, Diffs: []int32{0}, Num: 1, PopTime: old.PopTime, QueueID: old.QueueID,
@@ -352,8 +379,9 @@ func (r *reviver) later(old *popCheckpoint, offset int64, queueID int32) {
 	if err == nil {
 		err = b.putRevive(content, popCheckpointTag, ck.uniqueKey(), ck.reviveTime()-popCheckpointLead, queueID)
 	}
-	if err != nil {
+	if err != nil && b.warnings.allow("later@"+old.Topic) {
 		b.log.WithError(err).WithFields(logrus.Fields{"topic": old.Topic, "group": old.Group, "offset": offset}).
 			Error("a message could not be brought back, nor be kept for another try")
 	}
+	return err == nil
 }

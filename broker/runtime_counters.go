@@ -31,11 +31,13 @@ const (
 type rateReading struct {
 	ms                            int64
 	put, found, miss, transferred int64
+	enqueued, delivered           int64 // of the timer
 }
 
 // runtimeCounters are the store-wide counters of the runtime information (StoreStatsService). Counting is lock-free.
 type runtimeCounters struct {
 	bootMs      int64
+	timer       func() (enqueued, delivered int64) // since the start; nil: none
 	putTimes    atomic.Int64
 	putSize     atomic.Int64
 	putFailed   atomic.Int64
@@ -133,6 +135,9 @@ func (r *runtimeCounters) sample(nowMs int64) {
 	defer r.mu.Unlock()
 	reading := rateReading{
 		ms: nowMs, put: r.putTimes.Load(), found: r.getFound.Load(), miss: r.getMiss.Load(), transferred: r.transferred.Load(),
+	}
+	if r.timer != nil {
+		reading.enqueued, reading.delivered = r.timer()
 	}
 	if len(r.readings) < rateDepth {
 		r.readings = append(r.readings, reading)

@@ -82,10 +82,6 @@ func (b *Broker) putProgress(table map[string]string, set func(string, int64)) {
 	for _, o := range b.schedule.Offsets() {
 		table["scheduleMessageOffset_"+strconv.Itoa(int(o.Level))] = fmt.Sprintf("%d,%d", o.Offset, o.MaxOffset)
 	}
-	for _, key := range []string{"timerReadBehind", "timerOffsetBehind", "timerCongestNum"} {
-		set(key, 0)
-	}
-	table["timerEnqueueTps"], table["timerDequeueTps"] = "0.0", "0.0"
 	b.putTimer(table, set)
 }
 

@@ -194,6 +194,7 @@ func (b *Broker) removeTopics(topics ...string) error {
 		b.offsets.removeTopic(topic)
 		b.pop.removeTopic(topic)
 		b.transactions.removeTopic(topic)
+		b.timer.ForgetTopics(func(name string) bool { return name == topic })
 		if b.config().Broker.AutoDeleteUnusedStats {
 			b.stats.topicDeleted(topic)
 		}
