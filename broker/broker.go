@@ -31,6 +31,8 @@ type Options struct {
 	// Advertise is the address that clients are told, as HOST, HOST:PORT or [HOST]:PORT; empty: brokerIP1, or the
 	// listening address; without a port: the listening one.
 	Advertise string
+	// Addrs are host:port to listen on, port 0 picks one. Empty: bindAddress and listenPort of the configuration.
+	Addrs []string
 	// Intercept, when set, sees each request before its handler: access control, injected faults. See
 	// remoting.ServerOptions.
 	Intercept func(c *remoting.Conn, req *remoting.Command) (resp *remoting.Command, err error, handled bool)

@@ -167,8 +167,12 @@ func (b *Broker) closePools(context.Context) error {
 // startServer listens and then takes on its identity, which needs the port. Until then requests are told to come again.
 func (b *Broker) startServer(ctx context.Context) error {
 	c := b.config()
+	addrs := b.options.Addrs
+	if len(addrs) == 0 {
+		addrs = listenAddrs(c.Server.BindAddress, c.Broker.ListenPort)
+	}
 	server, err := remoting.NewServer(remoting.ServerOptions{
-		Name: "broker", Addrs: listenAddrs(c.Server.BindAddress, c.Broker.ListenPort),
+		Name: "broker", Addrs: addrs,
 		Routes: b.routes(), Lanes: laneOptions(c), Log: b.log, Clock: b.clock,
 		Loops: int(c.Rocketd.EventLoops), MaxFrame: int(c.Rocketd.MaxFrameBytes), MaxConns: int(c.Rocketd.MaxConnections),
 		MaxInFlight: int(c.Rocketd.MaxInFlightPerConnection), OutboundLimit: int(c.Rocketd.MaxOutboundBytes),

@@ -46,6 +46,8 @@ type Options struct {
 	Log    *logrus.Entry // nil: nothing is logged
 	Clock  clock.Clock   // nil: the machine's
 	FS     vfs.FS        // nil: the machine's
+	// NamesrvAddrs and BrokerAddrs are host:port to listen on; empty: those of Config.
+	NamesrvAddrs, BrokerAddrs []string
 	// NameServers are further ones in this process that the broker registers with.
 	NameServers []broker.NameServer
 	// Intercept, when set, sees each request to the broker before its handler; see remoting.ServerOptions.
@@ -90,7 +92,8 @@ func Start(ctx context.Context, o Options) (*Standalone, error) {
 }
 
 func (s *Standalone) startNamesrv(ctx context.Context, o Options) error {
-	ns, err := namesrv.New(namesrv.Options{Config: o.Config, Log: o.Log.WithField("part", "namesrv"), Clock: o.Clock, FS: o.FS, Watcher: o.Watcher})
+	ns, err := namesrv.New(namesrv.Options{Config: o.Config, Log: o.Log.WithField("part", "namesrv"), Clock: o.Clock, FS: o.FS,
+		Addrs: o.NamesrvAddrs, Watcher: o.Watcher})
 	if err != nil {
 		return err
 	}
@@ -116,7 +119,7 @@ func (s *Standalone) startBroker(ctx context.Context, o Options) error {
 	}
 	b, err := broker.New(broker.Options{
 		Config: config, Log: o.Log.WithField("part", "broker"), Clock: o.Clock, FS: o.FS,
-		NameServers: inProcess, Advertise: config.Rocketd.Advertise, Intercept: o.Intercept, Watcher: o.Watcher,
+		NameServers: inProcess, Advertise: config.Rocketd.Advertise, Addrs: o.BrokerAddrs, Intercept: o.Intercept, Watcher: o.Watcher,
 	})
 	if err != nil {
 		return err
