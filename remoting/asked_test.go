@@ -125,7 +125,7 @@ func TestServerInitiatedOneway(t *testing.T) {
 	}
 	huge := request(40, 0, "")
 	huge.Body = make([]byte, 17<<20)
-	if err := c.Oneway(huge); err == nil || !strings.Contains(err.Error(), "limit MaxFrame 16777216") {
+	if err := c.Oneway(huge); err == nil || !strings.Contains(err.Error(), "frame, MaxFrame 16777216") {
 		t.Errorf("error %v", err)
 	}
 }

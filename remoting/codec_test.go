@@ -188,7 +188,7 @@ func TestBadFrames(t *testing.T) {
 		{"cut in key", jsonFrame(`{"co`), "not closed"},
 		{"cut behind key", jsonFrame(`{"code"`), "colon"},
 		{"cut in value", jsonFrame(`{"code":`), "cut off"},
-		{"cut in escape", jsonFrame(`{"remark":"\`), "not closed"},
+		{"cut in escape", jsonFrame(`{"remark":"\`), "cut off"},
 		{"cut in unicode", jsonFrame(`{"remark":"\u12"}`), "hex"},
 		{"unknown escape", jsonFrame(`{"remark":"\q"}`), "escape"},
 		{"no comma", jsonFrame(`{"code":1 "flag":2}`), "comma"},

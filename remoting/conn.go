@@ -168,12 +168,15 @@ func (c *Conn) send(cmd *Command) error {
 		return nil
 	}
 	out := getOutBuf()
-	if size, ok := out.add(cmd, true, c.server.opts.MaxFrame); !ok {
+	if _, err := out.add(cmd, true, c.server.opts.MaxFrame); err != nil {
 		if !cmd.IsResponse() {
 			putOutBuf(out)
-			return fmt.Errorf("remoting: request %d is %d bytes, limit MaxFrame %d", cmd.Code, size, c.server.opts.MaxFrame)
+			return fmt.Errorf("remoting: request %d: %w", cmd.Code, err)
 		}
-		out.add(c.server.tooLarge(cmd, size), true, c.server.opts.MaxFrame)
+		if _, err := out.add(c.server.unsendable(cmd, err), true, c.server.opts.MaxFrame); err != nil {
+			putOutBuf(out)
+			return err
+		}
 	}
 	c.outbound.Add(int64(out.size))
 	if !c.loop.post(mail{conn: c, out: out}) {
@@ -185,11 +188,14 @@ func (c *Conn) send(cmd *Command) error {
 	return nil
 }
 
-// tooLarge is what goes out in place of an answer that no client could read.
-func (s *Server) tooLarge(resp *Command, size int) *Command {
+// unsendable is what goes out in place of an answer that could not be encoded or that no client could read.
+func (s *Server) unsendable(resp *Command, why error) *Command {
+	if log, ok := s.logPanic.allow(s.opts.Clock.NowMs(), s.log); ok {
+		log.WithError(why).Error("an answer cannot be sent")
+	}
 	e := NewResponse(SystemError)
 	e.Opaque, e.Serialize = resp.Opaque, resp.Serialize
-	e.Remark = fmt.Sprintf("the answer is %d bytes, over the limit of a frame, MaxFrame %d", size, s.opts.MaxFrame)
+	e.Remark = "the answer cannot be sent: " + why.Error()
 	return e
 }
 

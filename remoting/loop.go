@@ -155,9 +155,9 @@ func (l *Loop) add(c *Conn, cmd *Command) {
 	if c.out == nil {
 		c.out = getOutBuf()
 	}
-	size, ok := c.out.add(cmd, false, l.server.opts.MaxFrame)
-	if !ok {
-		size, _ = c.out.add(l.server.tooLarge(cmd, size), false, l.server.opts.MaxFrame)
+	size, err := c.out.add(cmd, false, l.server.opts.MaxFrame)
+	if err != nil {
+		size, _ = c.out.add(l.server.unsendable(cmd, err), false, l.server.opts.MaxFrame) // short and without a header class
 	}
 	c.outbound.Add(int64(size))
 	l.pending += size

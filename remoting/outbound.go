@@ -1,5 +1,7 @@
 package remoting
 
+import "fmt"
+
 // outBuf gathers frames that go to one connection together: headers and small bodies joined in buf, larger bodies as
 // references between them.
 type outBuf struct {
@@ -22,18 +24,24 @@ const (
 	keepOutRefs = 256
 )
 
-// add encodes cmd. stable says that bytes of a body without a Release may be referenced beyond the turn. A frame over
-// max is not added: its size is returned with false, and the command released.
-func (o *outBuf) add(cmd *Command, stable bool, max int) (size int, ok bool) {
+// add encodes cmd. stable says that bytes of a body without a Release may be referenced beyond the turn. A command that
+// cannot be sent (over max, or its header panics) is released, and nothing of it is added.
+func (o *outBuf) add(cmd *Command, stable bool, max int) (size int, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			release(cmd)
+			size, err = 0, fmt.Errorf("encoding %T panicked: %v", cmd.Header, p)
+		}
+	}()
 	at := len(o.buf)
 	body := bodySize(cmd)
-	o.buf = appendFrameHead(o.buf, cmd)
-	size = len(o.buf) - at + body
-	if header := len(o.buf) - at - prefixSize; size > max || header > maxHeader {
-		o.buf = o.buf[:at]
+	buf := appendFrameHead(o.buf, cmd)
+	size = len(buf) - at + body
+	if header := len(buf) - at - prefixSize; size > max || header > maxHeader {
 		release(cmd)
-		return size, false
+		return 0, fmt.Errorf("%d bytes, over the limit of a frame, MaxFrame %d", size, max)
 	}
+	o.buf = buf
 	o.size += size
 	if body <= joinBody {
 		o.buf = append(o.buf, cmd.Body...)
@@ -41,7 +49,7 @@ func (o *outBuf) add(cmd *Command, stable bool, max int) (size int, ok bool) {
 			o.buf = append(o.buf, p...)
 		}
 		release(cmd)
-		return size, true
+		return size, nil
 	}
 	stable = stable || cmd.Release != nil
 	o.ref(cmd.Body, stable)
@@ -49,7 +57,7 @@ func (o *outBuf) add(cmd *Command, stable bool, max int) (size int, ok bool) {
 		o.ref(p, stable)
 	}
 	o.refs[len(o.refs)-1].release = cmd.Release
-	return size, true
+	return size, nil
 }
 
 func (o *outBuf) ref(b []byte, stable bool) {

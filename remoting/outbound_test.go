@@ -35,7 +35,9 @@ func TestOutQueueKeepsOrder(t *testing.T) {
 					cmd.Release = func() { released++ }
 				}
 				want = AppendFrame(want, cmd)
-				o.add(cmd, rnd.IntN(2) == 0, 1<<20)
+				if _, err := o.add(cmd, rnd.IntN(2) == 0, 1<<20); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if vec := bytes.Join(o.vector(nil), nil); len(vec) != o.size {
 				t.Fatalf("vector of %d bytes, size %d", len(vec), o.size)
@@ -70,10 +72,12 @@ func TestOutQueueCountsHeapAndReleasesOnDrop(t *testing.T) {
 	mapped := NewResponse(0)
 	mapped.BodyParts = [][]byte{make([]byte, 50_000), make([]byte, 50_000)}
 	mapped.Release = func() { released++ }
-	o.add(mapped, false, 1<<20)
+	_, err1 := o.add(mapped, false, 1<<20)
 	plain := NewResponse(0)
 	plain.Body = make([]byte, 10_000)
-	o.add(plain, true, 1<<20)
+	if _, err := o.add(plain, true, 1<<20); err != nil || err1 != nil {
+		t.Fatal(err, err1)
+	}
 	size := o.size
 	q.take(o, 0)
 	if q.size != size || q.heap != size-100_000 {
@@ -257,7 +261,7 @@ func TestThousandsOfReadersThatNeverRead(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	var released atomic.Int64
-	const conns, pulls, size = 2000, 16, 256 << 10
+	const conns, pulls, size = manyReaders, 16, 256 << 10
 	s := startServer(t, ServerOptions{Routes: append(bulkRoutes(size, &released), echoRoutes()...), Lanes: echoLane(),
 		SendBuffer: 32 << 10})
 	before := heapInUse()

@@ -49,7 +49,8 @@ type ServerOptions struct {
 	// IdleTimeout closes a connection that has neither sent nor taken a byte for so long. 0 means 120 s.
 	IdleTimeout time.Duration
 
-	// OnOpen and OnClose run on the connection's loop. OnClose comes once for each OnOpen.
+	// OnOpen and OnClose run on the connection's loop: OnOpen before the first frame is served, when the first bytes are
+	// known to be of this protocol and RemoteAddr is final; OnClose once for each OnOpen.
 	OnOpen, OnClose func(*Conn)
 	// StartLoop runs on each loop before its first connection opens. It may set Loop.Data.
 	StartLoop func(*Loop)
