@@ -28,7 +28,12 @@ type exchange struct {
 }
 
 // accepted are differences on purpose, by exchange and part (code, remark, ext, body). Each stands in DIFFERENCES.md.
-var accepted = map[string]string{}
+var accepted = map[string]string{
+	"send batch flag with garbage/code": "a batch that cannot be read is an illegal message (13), not a system error",
+	"pull bad sql/code":                 "Apache delivers everything to a subscription it could not parse",
+	"pop too many/ext":                  "Apache fills the header of a refused pop with zeros",
+	"pop unknown topic/ext":             "Apache fills the header of a refused pop with zeros",
+}
 
 // TestDifferential sends the same raw requests to Apache and to rocketd, one after the other on fresh brokers, and compares code, remark,
 // header fields and body, after times, addresses and ids are made equal. Every difference is named.
@@ -43,7 +48,10 @@ func TestDifferential(t *testing.T) {
 			if e.loose != "" {
 				return
 			}
-			differ(t, e, "remark", remarkMeaning(apache.normal(want.Remark)), remarkMeaning(rocketd.normal(got.Remark)))
+			wantRemark, gotRemark := remarkMeaning(apache.normal(want.Remark)), remarkMeaning(rocketd.normal(got.Remark))
+			if wantRemark == "" || !strings.HasPrefix(gotRemark, wantRemark) { // ours may say more
+				differ(t, e, "remark", wantRemark, gotRemark)
+			}
 			differ(t, e, "ext", apache.extText(want), rocketd.extText(got))
 			differ(t, e, "body", apache.bodyText(want), rocketd.bodyText(got))
 		})
@@ -70,7 +78,11 @@ func remarkMeaning(s string) string {
 	if i := strings.Index(s, " See http"); i >= 0 {
 		s = s[:i]
 	}
-	return strings.TrimSpace(s)
+	s = strings.TrimSpace(s)
+	if s == "not set any response code" { // Apache's text where a handler sets a code and no remark
+		return ""
+	}
+	return s
 }
 
 type side struct {
@@ -115,11 +127,12 @@ func (s *side) ask(t *testing.T, e exchange) *remoting.Command {
 var (
 	timestamps = regexp.MustCompile(`\b1[6-9]\d{11}\b`)
 	hexIDs     = regexp.MustCompile(`\b[0-9A-F]{32}(,[0-9A-F]{32})*\b`)
+	clients    = regexp.MustCompile(`/?127\.0\.0\.1:\d+`)
 	floats     = regexp.MustCompile(`\b\d+\.\d+(E-?\d+)?\b`)
 )
 
 func (s *side) normal(text string) string {
-	text = s.replace.Replace(text)
+	text = clients.ReplaceAllString(s.replace.Replace(text), "$$client")
 	text = hexIDs.ReplaceAllString(text, "$$id")
 	return floats.ReplaceAllString(timestamps.ReplaceAllString(text, "$$time"), "$$number")
 }
@@ -142,7 +155,7 @@ func (s *side) bodyText(c *remoting.Command) string {
 		return ""
 	}
 	if c.Body[0] == '{' || c.Body[0] == '[' {
-		if text, err := looseJSON(string(c.Body)); err == nil {
+		if text, err := looseJSON(string(c.Body)); err == nil { // sets come in any order
 			return s.normal(text)
 		}
 		return s.normal(string(c.Body))

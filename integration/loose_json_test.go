@@ -3,13 +3,15 @@ package integration
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"sort"
 	"strings"
 )
 
 var errNotJSON = errors.New("not JSON")
 
-// looseJSON reads JSON in fastjson's dialect, with bare and object keys, and returns it with sorted, quoted keys: two
-// texts that mean the same become equal.
+// looseJSON reads JSON in fastjson's dialect, with bare and object keys, and returns it with sorted, quoted keys and
+// sorted lists (most are sets): two texts that mean the same become equal.
 func looseJSON(s string) (string, error) {
 	v, rest, err := looseValue(strings.TrimSpace(s))
 	if err != nil || strings.TrimSpace(rest) != "" {
@@ -104,6 +106,7 @@ func looseList(s string) (any, string, error) {
 			return nil, "", errNotJSON
 		}
 		if s[0] == ']' {
+			sort.Slice(list, func(i, j int) bool { return fmt.Sprint(list[i]) < fmt.Sprint(list[j]) })
 			return list, s[1:], nil
 		}
 		v, rest, err := looseValue(s)

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,9 @@ import (
 var settings = []string{"transactionCheckInterval=5000", "transactionTimeOut=3000", "recallMessageEnable=true"}
 
 // knownDifferences are facts in which rocketd differs on purpose, by scenario and fact; each is explained in DIFFERENCES.md.
-var knownDifferences = map[string]string{}
+var knownDifferences = map[string]string{
+	"delay_bad/TIMER_DELAY_MS 9223372036854775807": "Apache adds the delay to the time, wraps round and delivers at once",
+}
 
 // TestJavaScenarios runs every scenario of integration/java with both Java clients against Apache's broker and rocketd.
 func TestJavaScenarios(t *testing.T) {
@@ -27,16 +30,33 @@ func TestJavaScenarios(t *testing.T) {
 	var table []string
 	for _, version := range peer.ClientVersions {
 		t.Run(version, func(t *testing.T) {
-			var want, got map[string]peer.Scenario
+			both := func(prefix string, only ...string) (want, got map[string]peer.Scenario) {
+				var wait sync.WaitGroup
+				wait.Go(func() {
+					want = peer.RunScenarios(t, peer.ScenarioRun{Version: version, Namesrv: apache.Namesrv, Prefix: prefix, Only: only})
+				})
+				wait.Go(func() {
+					got = peer.RunScenarios(t, peer.ScenarioRun{Version: version, Namesrv: rocketd.Namesrv, Prefix: prefix, Only: only, JVM: []string{"-Dexact=true"}})
+				})
+				wait.Wait()
+				return want, got
+			}
 			prefix := "j" + strings.ReplaceAll(version, ".", "")
-			var wait sync.WaitGroup
-			wait.Go(func() {
-				want = peer.RunScenarios(t, peer.ScenarioRun{Version: version, Namesrv: apache.Namesrv, Prefix: prefix})
-			})
-			wait.Go(func() {
-				got = peer.RunScenarios(t, peer.ScenarioRun{Version: version, Namesrv: rocketd.Namesrv, Prefix: prefix, JVM: []string{"-Dexact=true"}})
-			})
-			wait.Wait()
+			want, got := both(prefix)
+			// Both brokers and twelve clients start at once: on a slow machine a client's own time limit can pass on either side. What
+			// differs is asked a second time, and named.
+			var again []string
+			for name := range want {
+				if !got[name].OK || len(differences(want[name], got[name])) > 0 {
+					again = append(again, name)
+				}
+			}
+			if len(again) > 0 {
+				t.Logf("second run of %v", again)
+				want2, got2 := both(prefix+"b", again...)
+				maps.Copy(want, want2)
+				maps.Copy(got, got2)
+			}
 			names := make([]string, 0, len(want))
 			for name := range want {
 				names = append(names, name)
@@ -66,21 +86,21 @@ func compare(t *testing.T, want peer.Scenario, all map[string]peer.Scenario) {
 	if !want.OK {
 		t.Logf("Apache fails its own rules: %s", want.Reason)
 	}
-	facts := make([]string, 0, len(want.Facts))
-	for fact := range want.Facts {
-		facts = append(facts, fact)
-	}
-	sort.Strings(facts)
-	for _, fact := range facts {
-		if got.Facts[fact] == want.Facts[fact] {
-			continue
-		}
-		if why, ok := knownDifferences[want.Name+"/"+fact]; ok {
-			t.Logf("%s: Apache %q, rocketd %q: %s", fact, want.Facts[fact], got.Facts[fact], why)
-			continue
-		}
+	for _, fact := range differences(want, got) {
 		t.Errorf("%s: Apache %q, rocketd %q", fact, want.Facts[fact], got.Facts[fact])
 	}
+}
+
+// differences are the facts in which the two differ, without the known ones.
+func differences(want, got peer.Scenario) []string {
+	var facts []string
+	for fact := range want.Facts {
+		if _, known := knownDifferences[want.Name+"/"+fact]; !known && got.Facts[fact] != want.Facts[fact] {
+			facts = append(facts, fact)
+		}
+	}
+	sort.Strings(facts)
+	return facts
 }
 
 func row(version, name string, want peer.Scenario, all map[string]peer.Scenario) string {

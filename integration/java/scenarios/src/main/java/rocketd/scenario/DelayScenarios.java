@@ -115,7 +115,7 @@ final class DelayScenarios {
         } catch (MQClientException e) {
             got = e.getCause() instanceof MQBrokerException ? "broker " + ((MQBrokerException) e.getCause()).getResponseCode() : "client " + e.getResponseCode();
         }
-        f.see(key + "=" + (value.length() > 5 && value.length() < 15 ? "beyond the limit" : value), got);
+        f.see(key + " " + (value.length() > 5 && value.length() < 15 ? "beyond the limit" : value), got);
     }
 
     static void bad(Env env, Facts f) throws Exception {

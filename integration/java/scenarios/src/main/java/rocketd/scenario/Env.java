@@ -47,6 +47,7 @@ public final class Env implements AutoCloseable {
         DefaultMQProducer p = new DefaultMQProducer(group("producer"));
         p.setNamesrvAddr(namesrv);
         p.setInstanceName(instance());
+        p.setMqClientApiTimeout(15000);
         p.setSendMsgTimeout(10000);
         onClose(p::shutdown);
         p.start();
@@ -57,6 +58,7 @@ public final class Env implements AutoCloseable {
         DefaultMQPushConsumer c = new DefaultMQPushConsumer(group);
         c.setNamesrvAddr(namesrv);
         c.setInstanceName(instance());
+        c.setMqClientApiTimeout(15000);
         c.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         onClose(c::shutdown);
         return c;
@@ -66,6 +68,7 @@ public final class Env implements AutoCloseable {
         DefaultLitePullConsumer c = new DefaultLitePullConsumer(group);
         c.setNamesrvAddr(namesrv);
         c.setInstanceName(instance());
+        c.setMqClientApiTimeout(15000);
         c.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         onClose(c::shutdown);
         return c;
@@ -75,6 +78,7 @@ public final class Env implements AutoCloseable {
         DefaultMQAdminExt a = new DefaultMQAdminExt(10000);
         a.setNamesrvAddr(namesrv);
         a.setInstanceName(instance());
+        a.setMqClientApiTimeout(15000);
         onClose(a::shutdown);
         a.start();
         return a;

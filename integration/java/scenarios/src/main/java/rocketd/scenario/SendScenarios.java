@@ -145,6 +145,7 @@ final class SendScenarios {
         p.setMaxMessageSize(16 * 1024 * 1024);
         p.setCompressMsgBodyOverHowmuch(Integer.MAX_VALUE);
         p.setRetryTimesWhenSendFailed(0);
+        p.setSendMsgTimeout(30000);
         f.see("body 4MB-1", outcome(p, new Message(topic, new byte[4 * 1024 * 1024 - 1])));
         f.see("body 4MB", outcome(p, new Message(topic, new byte[4 * 1024 * 1024])));
         f.see("body 4MB+1", outcome(p, new Message(topic, new byte[4 * 1024 * 1024 + 1])));

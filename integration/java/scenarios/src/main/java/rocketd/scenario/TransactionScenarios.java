@@ -21,6 +21,7 @@ final class TransactionScenarios {
         TransactionMQProducer p = new TransactionMQProducer(env.group("tx"));
         p.setNamesrvAddr(env.namesrv);
         p.setInstanceName(env.instance());
+        p.setMqClientApiTimeout(15000);
         p.setSendMsgTimeout(10000);
         p.setTransactionListener(listener);
         env.onClose(p::shutdown);
