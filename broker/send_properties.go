@@ -77,6 +77,9 @@ func (p *sendProperties) delayLevel() (int32, error) {
 
 // priorityOf is the value of _SYS_MSG_PRIORITY_, -1 when absent or no number (Message#getPriority).
 func (p *sendProperties) priorityOf() int32 {
+	if p.priority == "" {
+		return -1
+	}
 	n, err := strconv.ParseInt(p.priority, 10, 32)
 	if err != nil {
 		return -1
