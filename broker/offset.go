@@ -101,13 +101,13 @@ func (b *Broker) getMaxOffset(conn *remoting.Conn, req *remoting.Command) (*remo
 	return resp, nil
 }
 
-// getMinOffset is GET_MIN_OFFSET: -1 for a queue that does not exist.
+// getMinOffset is GET_MIN_OFFSET: 0 for a queue that does not exist, which the reference makes when it is asked for.
 func (b *Broker) getMinOffset(conn *remoting.Conn, req *remoting.Command) (*remoting.Command, error) {
 	var h remoting.GetMinOffsetRequestHeader
 	if err := req.Decode(&h); err != nil {
 		return nil, err
 	}
-	fields := remoting.GetMinOffsetResponseHeader{Offset: -1}
+	fields := remoting.GetMinOffsetResponseHeader{}
 	if q := b.store.Queue(h.Topic, h.QueueID); q != nil {
 		fields.Offset = q.MinOffset()
 	}

@@ -118,7 +118,7 @@ func TestQueueOffsets(t *testing.T) {
 		{"max", remoting.GetMaxOffset, "T", "offset", 5},
 		{"max of nothing", remoting.GetMaxOffset, "None", "offset", 0},
 		{"min", remoting.GetMinOffset, "T", "offset", 0},
-		{"min of nothing", remoting.GetMinOffset, "None", "offset", -1},
+		{"min of nothing", remoting.GetMinOffset, "None", "offset", 0},
 		{"earliest", remoting.GetEarliestMsgStoretime, "T", "timestamp", testNow.UnixMilli()},
 		{"earliest of nothing", remoting.GetEarliestMsgStoretime, "None", "timestamp", -1},
 	} {

@@ -28,8 +28,7 @@ func (b *Broker) putError(err error) (code int32, remark string) {
 	case errors.Is(err, schedule.ErrLevel):
 		return remoting.SystemError, err.Error()
 	case errors.Is(err, timer.ErrIllegal):
-		return remoting.MessageIllegal, fmt.Sprintf("timer message illegal, the delay time should not be bigger than the max delay %dms; "+
-			"or if set del msg, the delay time should be bigger than the current time. %s", int64(b.config().Store.TimerMaxDelaySec)*1000, err)
+		return remoting.MessageIllegal, err.Error()
 	case errors.Is(err, timer.ErrFlowControl):
 		most := int64(b.config().Store.TimerCongestNumEachSlot)
 		return remoting.SystemError, fmt.Sprintf("timer message is under flow control, max num limit is %d or the current value is greater than %d "+
