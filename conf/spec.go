@@ -29,6 +29,20 @@ type GroupSpec struct {
 	ConsumeMsgsOrderly bool  // default false
 }
 
+// ParseTopics reads topics from text, as the key topics has it.
+func ParseTopics(text string) ([]TopicSpec, error) {
+	var topics []TopicSpec
+	err := (&topicsValue{&topics}).set(text)
+	return topics, err
+}
+
+// ParseGroups reads groups from text, as the key groups has it.
+func ParseGroups(text string) ([]GroupSpec, error) {
+	var groups []GroupSpec
+	err := (&groupsValue{&groups}).set(text)
+	return groups, err
+}
+
 type topicsValue struct{ p *[]TopicSpec }
 
 func (v *topicsValue) kind() string { return "list of topics" }

@@ -147,6 +147,28 @@ func TestManualStepMovesTheWallUnderTimers(t *testing.T) {
 	}
 }
 
+func TestManualJumpFiresEachTimerOnceAtTheEnd(t *testing.T) {
+	c := clock.NewManual(start)
+	first, second, far := c.NewTimer(time.Second), c.NewTimer(time.Minute), c.NewTimer(3*time.Hour)
+	c.Jump(2 * time.Hour)
+	end := start.Add(2 * time.Hour)
+	if !c.Now().Equal(end) {
+		t.Fatalf("now %v, want %v", c.Now(), end)
+	}
+	for _, timer := range []clock.Timer{first, second} {
+		if at := <-timer.C(); !at.Equal(end) {
+			t.Errorf("fired at %v, want %v", at, end)
+		}
+	}
+	if fired(far) || c.Waiters() != 1 {
+		t.Fatal("the timer beyond the jump fired or is gone")
+	}
+	c.Jump(time.Hour)
+	if !fired(far) {
+		t.Fatal("not fired after its duration")
+	}
+}
+
 func TestManualSet(t *testing.T) {
 	c := clock.NewManual(start)
 	timer := c.NewTimer(time.Minute)

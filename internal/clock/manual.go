@@ -72,6 +72,27 @@ func (m *Manual) Advance(d time.Duration) {
 	m.mu.Unlock()
 }
 
+// Jump lets d, which is not negative, pass at once: each timer that becomes due on the way fires once, when the clock is at the end.
+// A machine that was suspended looks like that.
+func (m *Manual) Jump(d time.Duration) {
+	if d < 0 {
+		panic("clock: Jump by a negative duration")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.followLocked()
+	m.passLocked(d)
+	m.fireLocked()
+	m.rearmLocked()
+}
+
+// Running tells whether the clock follows real time.
+func (m *Manual) Running() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.since.IsZero()
+}
+
 // Set moves the clock to t: forward as Advance does, backward as Step does.
 func (m *Manual) Set(t time.Time) {
 	d := t.Sub(m.Now())
