@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -33,7 +34,7 @@ func TestGoClient(t *testing.T) {
 			for _, story := range goStories {
 				t.Run(story.name, func(t *testing.T) {
 					t.Parallel()
-					story.run(t, &goEnv{namesrv: c.Namesrv, name: "go_" + story.name, exact: name == "rocketd"})
+					story.run(t, &goEnv{namesrv: c.Namesrv, name: "go_" + name + "_" + story.name, exact: name == "rocketd"})
 				})
 			}
 		})
@@ -70,7 +71,8 @@ func (e *goEnv) group() string { return "G_" + e.name }
 
 func (e *goEnv) instance() string {
 	e.instances++
-	return fmt.Sprintf("%s_%d", e.name, e.instances)
+	// The client keeps broadcast offsets by instance name in the home directory: an earlier run must not be continued.
+	return fmt.Sprintf("%s_%d_%d", e.name, os.Getpid(), e.instances)
 }
 
 func (e *goEnv) producer(t *testing.T) rocketmq.Producer {

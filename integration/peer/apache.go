@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rocketd/rocketd/remoting"
 )
 
 var jvmOpens = []string{
@@ -86,6 +89,27 @@ func (c *Cluster) startApacheBroker(t testing.TB, namesrv string, lines ...strin
 		filepath.Join(home, "broker.out"))
 	p.awaitLine(t, "boot success", 2*time.Minute)
 	c.processes = append(c.processes, p)
+	awaitRoute(t, strings.Split(namesrv, ";")[0], "TBW102")
+}
+
+// awaitRoute waits until the name server knows the topic: a broker that says it is up may not have registered yet.
+func awaitRoute(t testing.TB, namesrv, topic string) {
+	t.Helper()
+	client := remoting.NewClient(remoting.ClientOptions{})
+	defer client.Close()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		resp, err := client.Invoke(ctx, namesrv, remoting.NewRequest(remoting.GetRouteinfoByTopic, &remoting.GetRouteInfoRequestHeader{Topic: topic}))
+		cancel()
+		if err == nil && resp.Code == remoting.Success {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no route of %s at %s: %v", topic, namesrv, err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 func write(t testing.TB, name string, lines ...string) {
