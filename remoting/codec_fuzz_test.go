@@ -12,6 +12,9 @@ func FuzzDecodeFrame(f *testing.F) {
 	}
 	f.Add(jsonFrame(sendV2Header, "body"))
 	f.Add(jsonFrame(`{"remark":"\ud83d\ude00\u0001","extFields":{"a":1,"b":null,"c":[{}]},"x":{}}`))
+	for _, g := range goldenFrames(f) {
+		f.Add(g.frame)
+	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		before := bytes.Clone(frame)
 		c := new(Command)
