@@ -22,8 +22,8 @@ func (s *Server) loopOf(el gnet.EventLoop) *Loop {
 		l = &Loop{server: s, el: el, conns: make(map[*Conn]struct{})}
 		l.drainer, l.pumpFn = drainer{l}, l.pump
 		s.loops[el] = l
-		all := append(append([]*Loop(nil), *s.first.Load()...), l)
-		s.first.Store(&all)
+		all := append(append([]*Loop(nil), *s.loopList.Load()...), l)
+		s.loopList.Store(&all)
 	}
 	s.mu.Unlock()
 	if !ok && s.opts.StartLoop != nil {
@@ -171,8 +171,11 @@ func (l *Loop) begin(c *Conn, in []byte) []byte {
 // logClose says why the server closes a connection.
 func (s *Server) logClose(c *Conn) {
 	t := &s.logBad
-	if c.foreign {
+	switch {
+	case c.foreign:
 		t = &s.logForeign
+	case !c.waiting.empty():
+		t = &s.logSlow
 	}
 	if log, ok := t.allow(s.opts.Clock.NowMs(), s.log); ok {
 		log.WithFields(logrus.Fields{"conn": c.id, "client": c.remote, "reason": c.closing}).Warn("connection closed")

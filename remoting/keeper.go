@@ -107,7 +107,7 @@ func (k *keeper) run() {
 // pumpLoops lets the loops try their full sockets again, passed ticks after the last time. It returns the ticks to the
 // next time, 0 when no socket is full.
 func (k *keeper) pumpLoops(passed int32) (next int32) {
-	for _, l := range *k.server.first.Load() {
+	for _, l := range *k.server.loopList.Load() {
 		if l.stalledNow.Load() == 0 {
 			continue
 		}
@@ -121,7 +121,7 @@ func (k *keeper) pumpLoops(passed int32) (next int32) {
 }
 
 func (k *keeper) sweep() {
-	for _, l := range *k.server.first.Load() {
+	for _, l := range *k.server.loopList.Load() {
 		l.post(mail{run: l.sweep})
 	}
 }

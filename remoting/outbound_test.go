@@ -161,7 +161,7 @@ func TestPausingReaderGetsEverything(t *testing.T) {
 			time.Sleep(100 * time.Microsecond) // turns of their own for scratch answers
 		}
 	}
-	eventually(t, "socket full", func() bool { return len(*s.first.Load()) == 1 && (*s.first.Load())[0].stalledNow.Load() == 1 })
+	eventually(t, "socket full", func() bool { return len(*s.loopList.Load()) == 1 && (*s.loopList.Load())[0].stalledNow.Load() == 1 })
 	seen := map[int32]bool{}
 	for range count {
 		got := p.receive()
@@ -172,7 +172,7 @@ func TestPausingReaderGetsEverything(t *testing.T) {
 		seen[got.Opaque] = true
 	}
 	eventually(t, "released", func() bool { return released.Load() == count/3 })
-	eventually(t, "nothing waits", func() bool { return s.Stats().OutboundBytes == 0 && (*s.first.Load())[0].stalledNow.Load() == 0 })
+	eventually(t, "nothing waits", func() bool { return s.Stats().OutboundBytes == 0 && (*s.loopList.Load())[0].stalledNow.Load() == 0 })
 }
 
 func TestSlowReaderOverItsLimitIsClosed(t *testing.T) {

@@ -45,10 +45,10 @@ type Server struct {
 	mu    sync.Mutex
 	state serverState              // guarded by mu
 	loops map[gnet.EventLoop]*Loop // guarded by mu
-	first atomic.Pointer[[]*Loop]  // loops, for readers that take no lock
 
-	draining atomic.Bool // new clients are sent away
-	refusing atomic.Bool // lanes take nothing more
+	loopList atomic.Pointer[[]*Loop] // the values of loops, for readers that take no lock
+	draining atomic.Bool             // new clients are sent away
+	refusing atomic.Bool             // lanes take nothing more
 	conns    atomic.Int64
 	nextConn atomic.Uint64
 	accepted atomic.Int64
@@ -96,7 +96,7 @@ func NewServer(opts ServerOptions) (*Server, error) {
 		loops:       make(map[gnet.EventLoop]*Loop),
 		heapPerLoop: max(1, opts.OutboundBudget/int64(opts.Loops)),
 	}
-	s.first.Store(new([]*Loop))
+	s.loopList.Store(new([]*Loop))
 	s.keeper = newKeeper(s)
 	s.idleTicks = int(opts.IdleTimeout / s.keeper.tick)
 	for i, lo := range opts.Lanes {
@@ -219,7 +219,7 @@ func (s *Server) awaitLanes(ctx context.Context) error {
 
 // flushLoops waits until every loop has written the answers given so far.
 func (s *Server) flushLoops(ctx context.Context) {
-	for _, l := range *s.first.Load() {
+	for _, l := range *s.loopList.Load() {
 		done := make(chan struct{})
 		if l.post(mail{run: func() { l.flush(); close(done) }}) {
 			select {
@@ -232,7 +232,7 @@ func (s *Server) flushLoops(ctx context.Context) {
 
 // stopLoops ends the event loops, which close their connections.
 func (s *Server) stopLoops() {
-	loops := *s.first.Load()
+	loops := *s.loopList.Load()
 	for _, l := range loops {
 		l.mu.Lock()
 		l.stopped = true // from here on nobody touches the poller
@@ -256,7 +256,7 @@ func (s *Server) Stats() ServerStats {
 	st := ServerStats{
 		Connections: int(s.conns.Load()), Accepted: s.accepted.Load(), Refused: s.refused.Load(), InboundBytes: s.inbound.Load(),
 	}
-	for _, l := range *s.first.Load() {
+	for _, l := range *s.loopList.Load() {
 		st.FramesIn += l.framesIn.Load()
 		st.BytesIn += l.bytesIn.Load()
 		st.BytesOut += l.bytesOut.Load()

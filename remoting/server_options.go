@@ -54,7 +54,8 @@ type ServerOptions struct {
 	OnOpen, OnClose func(*Conn)
 	// StartLoop runs on each loop before its first connection opens. It may set Loop.Data.
 	StartLoop func(*Loop)
-	// EndTurn runs on the loop after all frames of one connection's turn and before its answers are written.
+	// EndTurn runs on the loop after all frames of one connection's turn and before its answers are written, when an OnLoop
+	// handler ran in it. A turn whose answers pass 1 MiB is ended and written early and then goes on.
 	EndTurn func(*Loop)
 	// Intercept runs on the loop between decode and handler, for access control and fault injection. When handled is true
 	// the request goes no further: it is answered with resp or err, or not at all when both are nil.
