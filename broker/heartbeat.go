@@ -25,6 +25,9 @@ func (b *Broker) heartbeatRoutes() []remoting.Route {
 // heartbeat is HEART_BEAT: a client names its groups and what they subscribe (ClientManageProcessor#heartBeat). Version 2,
 // told by its fingerprint, may leave out subscriptions that have not changed.
 func (b *Broker) heartbeat(conn *remoting.Conn, req *remoting.Command) (*remoting.Command, error) {
+	if req.Body == nil {
+		return nil, remoting.Errorf(remoting.SystemError, "heartbeat has no body")
+	}
 	data, err := body.Decode[body.HeartbeatData](req.Body)
 	if err != nil {
 		return nil, remoting.Errorf(remoting.SystemError, "heartbeat cannot be read: %s", err)

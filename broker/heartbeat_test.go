@@ -100,6 +100,7 @@ func TestHeartbeatOfForeignGroups(t *testing.T) {
 		t.Error("a retry topic was made for a group that may not exist")
 	}
 	c.want(0, remoting.HeartBeat, nil, []byte(`{}`))
+	c.want(1, remoting.HeartBeat, nil, nil)
 	c.want(1, remoting.HeartBeat, nil, []byte(`{"clientID":`))
 	c.want(1, remoting.HeartBeat, nil, []byte(`{"producerDataSet":[{"groupName":"P"}]}`))
 }

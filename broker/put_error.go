@@ -54,6 +54,11 @@ func (b *Broker) limitsRemark() string {
 		strconv.Itoa(int(b.config().Store.MaxMessageSize)) + "B, msg properties length limit 32KB."
 }
 
+// illegal refuses a message with MESSAGE_ILLEGAL: the reference's words first, which tools know, then what is wrong.
+func (b *Broker) illegal(format string, args ...any) error {
+	return &remoting.Error{Code: remoting.MessageIllegal, Remark: b.limitsRemark() + " " + fmt.Sprintf(format, args...)}
+}
+
 // diskText is how full the disks of commit log and consume queues are, in percent as in the reference.
 func (b *Broker) diskText() string {
 	u := b.store.DiskUsage()

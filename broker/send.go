@@ -127,7 +127,7 @@ func (b *Broker) stageSend(conn *remoting.Conn, req *remoting.Command, s *sender
 		return pendingSend{}, err
 	}
 	if req.Body == nil {
-		return pendingSend{}, remoting.Errorf(remoting.MessageIllegal, "the message is illegal: it has no body")
+		return pendingSend{}, b.illegal("it has no body")
 	}
 	now := b.clock.NowMs()
 	if until := c.Broker.StartAcceptSendRequestTimeStamp; now < until {
@@ -234,7 +234,10 @@ func (b *Broker) stageOne(req *remoting.Command, s *sender, topic *body.TopicCon
 	if topic.TopicFilterType == body.MultiTag {
 		m.SysFlag |= message.SysMultiTags
 	}
-	if err := b.checkKinds(m, p, topic); err != nil {
+	if topic.Attributes[message.AttributeCleanupPolicy] == message.CleanupPolicyCompaction && !p.keys {
+		return pendingSend{}, remoting.Errorf(remoting.MessageIllegal, "Required message key is missing")
+	}
+	if err := b.checkInnerBatch(m, p); err != nil {
 		return pendingSend{}, err
 	}
 	s.suffix = append(s.suffix[:0], b.answers.Load().suffix...)
@@ -263,17 +266,12 @@ func (b *Broker) stageOne(req *remoting.Command, s *sender, topic *body.TopicCon
 	return out, err
 }
 
-// checkKinds refuses what the topic or the message's own marks do not allow.
-func (b *Broker) checkKinds(m *message.Message, p *sendProperties, topic *body.TopicConfig) error {
-	if topic.Attributes[message.AttributeCleanupPolicy] == message.CleanupPolicyCompaction && !p.keys {
-		return remoting.Errorf(remoting.MessageIllegal, "Required message key is missing")
+// checkInnerBatch refuses what is marked as an inner batch (HookUtils#checkInnerBatch): no topic of ours takes them.
+func (b *Broker) checkInnerBatch(m *message.Message, p *sendProperties) error {
+	if !p.innerNum && m.SysFlag&message.SysInnerBatch == 0 {
+		return nil
 	}
-	if p.innerNum || m.SysFlag&message.SysInnerBatch != 0 {
-		// HookUtils#checkInnerBatch, and no topic of ours takes inner batches.
-		return remoting.Errorf(remoting.MessageIllegal, "the message is illegal: property %s and sysFlag bit 0x%x mark an inner batch, which this broker does not store",
-			message.KeyInnerNum, message.SysInnerBatch)
-	}
-	return nil
+	return b.illegal("property %s or sysFlag bit 0x%x mark an inner batch, which this broker does not store", message.KeyInnerNum, message.SysInnerBatch)
 }
 
 // applyPriority gives a priority message its queue, or takes the property of one that is something else besides.

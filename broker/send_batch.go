@@ -29,19 +29,19 @@ func (b *Broker) stageBatch(s *sender, topic *body.TopicConfig, now int64) (pend
 	case err != nil:
 		return pendingSend{}, err
 	case level > 0 || p.timer:
-		return pendingSend{}, remoting.Errorf(remoting.MessageIllegal, "the message is illegal: a batch cannot be delayed")
+		return pendingSend{}, b.illegal("a batch cannot be delayed")
 	case message.Transaction(m.SysFlag) != message.TransactionNone || p.prepared:
-		return pendingSend{}, remoting.Errorf(remoting.MessageIllegal, "the message is illegal: a batch cannot be transactional")
+		return pendingSend{}, b.illegal("a batch cannot be transactional")
 	case m.SysFlag&message.SysInnerBatch != 0 || p.innerNum:
-		return pendingSend{}, b.checkKinds(m, p, topic)
+		return pendingSend{}, b.checkInnerBatch(m, p)
 	}
 	if limit := int(b.config().Store.MaxMessageSize); len(m.Body) > limit {
-		return pendingSend{}, remoting.Errorf(remoting.MessageIllegal, "%s The batch has %d.", b.limitsRemark(), len(m.Body))
+		return pendingSend{}, b.illegal("the body of the batch has %d bytes", len(m.Body))
 	}
 	if topic.TopicFilterType == body.MultiTag {
 		m.SysFlag |= message.SysMultiTags
 	}
-	if err := s.splitBatch(); err != nil {
+	if err := b.splitBatch(s); err != nil {
 		return pendingSend{}, err
 	}
 	placed, err := b.store.StageBatch(s.batch)
@@ -69,35 +69,35 @@ func (b *Broker) stageBatch(s *sender, topic *body.TopicConfig, now int64) (pend
 }
 
 // splitBatch makes s.batch of the entries in the body. Each takes over what the header says of all of them.
-func (s *sender) splitBatch() error {
+func (b *Broker) splitBatch(s *sender) error {
 	s.batch = s.batch[:0]
 	for rest := s.message.Body; len(rest) > 0; {
 		entry, next, err := message.CutBatchEntry(rest)
 		if err != nil {
-			return remoting.Errorf(remoting.MessageIllegal, "the message is illegal: message %d of the batch: %s", len(s.batch), err)
+			return b.illegal("message %d of the batch: %s", len(s.batch), err)
 		}
 		if len(s.batch) == maxBatchMessages {
-			return remoting.Errorf(remoting.MessageIllegal, "the message is illegal: the batch has more than %d messages", maxBatchMessages)
+			return b.illegal("the batch has more than %d messages", maxBatchMessages)
 		}
 		m := s.message
 		m.Flag, m.Body, m.Properties = entry.Flag, entry.Body, entry.Properties
 		if m.Body == nil {
 			m.Body = []byte{}
 		}
-		if err := checkBatchEntry(len(s.batch), m.Properties); err != nil {
+		if err := b.checkBatchEntry(len(s.batch), m.Properties); err != nil {
 			return err
 		}
 		s.batch = append(s.batch, m)
 		rest = next
 	}
 	if len(s.batch) == 0 {
-		return remoting.Errorf(remoting.MessageIllegal, "the message is illegal: the batch has no messages")
+		return b.illegal("the batch has no messages")
 	}
 	return nil
 }
 
 // checkBatchEntry refuses what the reference would store and never deliver as asked: a delay inside a batch.
-func checkBatchEntry(i int, properties message.Properties) error {
+func (b *Broker) checkBatchEntry(i int, properties message.Properties) error {
 	var p sendProperties
 	p.scan(properties)
 	level, err := p.delayLevel()
@@ -105,7 +105,7 @@ func checkBatchEntry(i int, properties message.Properties) error {
 		return err
 	}
 	if level > 0 || p.timer && !p.timed {
-		return remoting.Errorf(remoting.MessageIllegal, "the message is illegal: message %d of the batch is delayed, which a batch cannot be", i)
+		return b.illegal("message %d of the batch is delayed, which a batch cannot be", i)
 	}
 	return nil
 }
