@@ -1,6 +1,9 @@
 package broker
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
 	"testing"
 
 	"github.com/rocketd/rocketd/internal/clock"
@@ -108,6 +111,37 @@ func BenchmarkPull(b *testing.B) {
 				}
 				p.result.Release()
 				x.freePull(p)
+			}
+		})
+	}
+}
+
+// BenchmarkSendLoopback sends over one connection with many requests in flight and counts the answers.
+func BenchmarkSendLoopback(b *testing.B) {
+	for _, inFlight := range []int{1, 64} {
+		b.Run(itoa(inFlight)+" in flight", func(b *testing.B) {
+			x, _ := benchBroker(b)
+			x.create("T", 4)
+			conn := x.dialRaw()
+			req := requestOf(remoting.SendMessageV2, v2Fields("T", 0, "UNIQ_KEY\x017F0000010001AAAA00000000000000AB\x02WAIT\x01true\x02TAGS\x01A\x02", false), make([]byte, 128))
+			req.Serialize = remoting.RocketMQ
+			turn := bytes.Repeat(remoting.AppendFrame(nil, req), inFlight)
+			answers := bufio.NewReaderSize(conn, 1<<16)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for left := b.N; left > 0; left -= inFlight {
+				if _, err := conn.Write(turn); err != nil {
+					b.Fatal(err)
+				}
+				for range inFlight {
+					head, err := answers.Peek(4)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if _, err := answers.Discard(4 + int(binary.BigEndian.Uint32(head))); err != nil {
+						b.Fatal(err)
+					}
+				}
 			}
 		})
 	}
