@@ -245,7 +245,7 @@ func (t *transactions) arrived(a store.Arrival) {
 	var r message.Record
 	if _, err := message.DecodeRecord(a.Record(), &r, false); err != nil {
 		t.b.log.WithError(err).WithField("offset", a.QueueOffset).Error("half message cannot be read")
-		return
+		r = message.Record{}
 	}
 	t.take(&r, a.QueueOffset, a.PhysicalOffset, false)
 }
@@ -253,9 +253,6 @@ func (t *transactions) arrived(a store.Arrival) {
 // take notes a record of the half topic as the newest copy of its half message.
 func (t *transactions) take(r *message.Record, offset, physical int64, recovered bool) {
 	half, ok := readHalf(r)
-	if !ok {
-		return
-	}
 	c := &t.b.config().Broker
 	key := t.hash(half.uniqueKey)
 	t.mu.Lock()
@@ -264,13 +261,16 @@ func (t *transactions) take(r *message.Record, offset, physical int64, recovered
 		return
 	}
 	t.arrivedTo = max(t.arrivedTo, offset+1)
+	if !ok {
+		return // nothing can become of it
+	}
 	if _, decided := t.early[offset]; decided {
 		delete(t.early, offset)
 		return
 	}
 	since := r.StoreTimestamp
-	if half.checks > 0 || half.prepared {
-		since = min(since, r.BornTimestamp)
+	if half.prepared {
+		since = min(since, r.BornTimestamp) // it may have been stored anew any number of times
 	}
 	due := since + half.firstCheckAfter(c.TransactionTimeOut)
 	if half.checks > 0 {

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/store"
@@ -10,6 +11,7 @@ import (
 // load finds out what is undecided, from the half topic and the op topic, as the reference does at each round of
 // checks. It is called once, before the first message arrives.
 func (t *transactions) load() error {
+	t.b.store.Keep("transactions", t.keepFrom)
 	halves, ops := t.b.store.Queue(message.TopicTransHalf, 0), t.b.store.Queue(message.TopicTransOpHalf, 0)
 	if halves == nil {
 		return nil
@@ -50,6 +52,16 @@ func (t *transactions) load() error {
 		t.b.log.WithField("pending", n).Info("undecided transactions found")
 	}
 	return nil
+}
+
+// keepFrom is where in the log the oldest undecided half message lies: cleaning leaves it while it can.
+func (t *transactions) keepFrom() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.pending.first == nil {
+		return math.MaxInt64
+	}
+	return t.pending.first.physical
 }
 
 func (t *transactions) loadHalf(e store.Entry, recovered bool) {
