@@ -173,6 +173,9 @@ func (b *Broker) ExpireQueueLocks(group string) int {
 // NotifyConsumers tells the members of a group that their number has changed, whether or not it has.
 func (b *Broker) NotifyConsumers(group string) { b.notifier.notify(group) }
 
+// RegisterNow registers the broker and all its topics with all name servers anew.
+func (b *Broker) RegisterNow() { b.registerNow() }
+
 // CloseClient closes all connections of a client id and tells how many there were.
 func (b *Broker) CloseClient(clientID, reason string) int {
 	conns := map[*remoting.Conn]struct{}{}

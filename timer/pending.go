@@ -83,6 +83,24 @@ func (t *Timer) Pending(ctx context.Context, q PendingQuery) (PendingReport, err
 	return r, err
 }
 
+// NextDue is when the next timer that Behind does not count is due, ms: exact when that is soon, else the begin of its slot; 0: none is
+// pending.
+func (t *Timer) NextDue() int64 {
+	t.cpMu.Lock()
+	p := t.cp.progress.clone()
+	t.cpMu.Unlock()
+	return t.next(&p)
+}
+
+// Behind counts the messages of the system topic that the worker has not enqueued yet.
+func (t *Timer) Behind() int64 {
+	queue := t.o.Store.Queue(message.TopicTimer, 0)
+	if queue == nil {
+		return 0
+	}
+	return max(0, queue.MaxOffset()-t.enqueuedTo.Load())
+}
+
 // next is when the next timer is due: known to the millisecond for open slots.
 func (t *Timer) next(p *progress) int64 {
 	if due := t.nextDue.Load(); due != never {
@@ -129,11 +147,7 @@ func (t *Timer) countUnits(ctx context.Context, p *progress, topic string, width
 		if !ok || u.hash != hash || t.over(&u, pos, p) {
 			continue
 		}
-		if u.deletes() {
-			buckets[u.out-u.out%width]--
-		} else {
-			buckets[u.out-u.out%width]++
-		}
+		buckets[u.out-u.out%width] += u.counts()
 	}
 	return nil
 }

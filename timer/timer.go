@@ -80,12 +80,13 @@ type Timer struct {
 	lateness relay.Lateness
 	counts   counters
 
-	arrived atomic.Bool // something came into the system topic since the worker looked
-	wake    chan struct{}
-	keep    atomic.Int64 // see KeepFrom
-	rollTo  atomic.Int64 // see RollBefore
-	oldest  atomic.Int64 // set by the worker; units before are done
-	nextDue atomic.Int64 // set by the worker; see Stats
+	arrived    atomic.Bool // something came into the system topic since the worker looked
+	wake       chan struct{}
+	keep       atomic.Int64 // see KeepFrom
+	rollTo     atomic.Int64 // see RollBefore
+	oldest     atomic.Int64 // set by the worker; units before are done
+	nextDue    atomic.Int64 // set by the worker; see Stats
+	enqueuedTo atomic.Int64 // set by the worker, after nextDue; see Behind
 
 	// Worker only:
 	queueOffset int64
@@ -378,6 +379,7 @@ func (t *Timer) nextRound(now int64) int64 {
 	next := now + clock.MaxWait.Milliseconds()
 	due := t.window.nextDue()
 	t.nextDue.Store(due)
+	t.enqueuedTo.Store(t.queueOffset)
 	if due <= now { // held up by a failure
 		due = t.retryAt
 	}
