@@ -105,6 +105,10 @@ func (t *groupTable) get(name string) *body.SubscriptionGroupConfig {
 	t.mu.RLock()
 	group := t.groups[name]
 	t.mu.RUnlock()
+	if group == nil && message.IsLMQ(name) && t.config().Store.EnableLMQ {
+		// A light queue's group is not in the table and always exists (LmqSubscriptionGroupManager).
+		return body.NewSubscriptionGroupConfig(strings.Clone(name))
+	}
 	return group
 }
 

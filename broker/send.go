@@ -240,6 +240,11 @@ func (b *Broker) stageOne(req *remoting.Command, s *sender, topic *body.TopicCon
 	if err := b.checkInnerBatch(m, p); err != nil {
 		return pendingSend{}, err
 	}
+	if b.config().Rocketd.CheckMessageType {
+		if err := checkType(m, topic); err != nil {
+			return pendingSend{}, err
+		}
+	}
 	s.suffix = append(s.suffix[:0], b.answers.Load().suffix...)
 	if p.owned {
 		m.Properties = withoutOwned(m.Properties)
@@ -272,6 +277,20 @@ func (b *Broker) checkInnerBatch(m *message.Message, p *sendProperties) error {
 		return nil
 	}
 	return b.illegal("property %s or sysFlag bit 0x%x mark an inner batch, which this broker does not store", message.KeyInnerNum, message.SysInnerBatch)
+}
+
+// checkType refuses a message that is not of its topic's type (the proxy's DefaultTopicMessageTypeValidator). A topic without
+// type, and retries, take any.
+func checkType(m *message.Message, topic *body.TopicConfig) error {
+	want := message.Type(topic.Attributes[attributeMessageType])
+	if want == "" || want == message.TypeUnspecified || want == message.TypeMixed || message.IsRetryTopic(topic.TopicName) || message.IsDLQTopic(topic.TopicName) {
+		return nil
+	}
+	if is := message.TypeOf(m.Properties); is != want {
+		return remoting.Errorf(remoting.MessageIllegal, "TopicMessageType validate failed, the expected type is %s, but actual type is %s: topic[%s] has %s=%s, checkMessageType is true",
+			want, is, topic.TopicName, attributeMessageType, want)
+	}
+	return nil
 }
 
 // applyPriority gives a priority message its queue, or takes the property of one that is something else besides.

@@ -354,3 +354,51 @@ func TestSendAtTheLimits(t *testing.T) {
 		t.Errorf("%d records", len(list))
 	}
 }
+
+// TestMessageTypes: with checkMessageType a topic takes only messages of its type.
+func TestMessageTypes(t *testing.T) {
+	properties := map[string]string{
+		"NORMAL": "a\x01b\x02", "FIFO": "__SHARDINGKEY\x01s\x02", "DELAY": "DELAY\x011\x02", "TRANSACTION": "TRAN_MSG\x01true\x02PGROUP\x01P\x02",
+	}
+	for _, on := range []bool{false, true} {
+		b := newTestBroker(t, withConfig(func(c *conf.Config) { c.Rocketd.CheckMessageType = on }))
+		c := b.dial()
+		for _, topicType := range []string{"", "NORMAL", "FIFO", "DELAY", "TRANSACTION", "MIXED"} {
+			name := "T" + topicType
+			b.create(name, 1, func(topic *body.TopicConfig) {
+				if topicType != "" {
+					topic.Attributes = map[string]string{"+message.type": topicType}
+				}
+			})
+			for is, p := range properties {
+				want := int32(0)
+				if on && topicType != "" && topicType != "MIXED" && topicType != is {
+					want = 13
+				}
+				a := c.call(remoting.SendMessage, sendFields(name, 0, p), []byte("x"))
+				if a.code != want || want == 13 && !strings.HasPrefix(a.remark, "TopicMessageType validate failed, the expected type is "+topicType+", but actual type is "+is) {
+					t.Errorf("check %t, topic %q, message %s: code %d, %q", on, topicType, is, a.code, a.remark)
+				}
+			}
+		}
+	}
+}
+
+// TestLightQueues: with enableLmq and enableMultiDispatch a message is in the light queues that it names, besides its own.
+func TestLightQueues(t *testing.T) {
+	b := newTestBroker(t, withConfig(func(c *conf.Config) { c.Store.EnableLMQ, c.Store.EnableMultiDispatch = true, true }))
+	b.create("T", 1)
+	c := b.dial()
+	c.want(0, remoting.SendMessage, sendFields("T", 0, "INNER_MULTI_DISPATCH\x01%LMQ%a,%LMQ%b\x02"), []byte("x"))
+	for _, topic := range []string{"T", "%LMQ%a", "%LMQ%b"} {
+		a := c.call(remoting.PullMessage, pullFields("%LMQ%g", topic, 0, 0), nil)
+		if a.code != 0 || len(records(t, a.body)) != 1 {
+			t.Errorf("%s: code %d, %s", topic, a.code, a.remark)
+		}
+	}
+	held := b.hold(c, waitFields("%LMQ%g", "%LMQ%a", 0, 1))
+	c.want(0, remoting.SendMessage, sendFields("T", 0, "INNER_MULTI_DISPATCH\x01%LMQ%a\x02"), []byte("y"))
+	if a := c.await(held); a.code != 0 {
+		t.Errorf("held: code %d, %s", a.code, a.remark)
+	}
+}

@@ -104,6 +104,16 @@ func (t *topicTable) get(name string) *body.TopicConfig {
 	t.mu.RLock()
 	topic := t.topics[name]
 	t.mu.RUnlock()
+	if topic == nil && message.IsLMQ(name) && t.config().Store.EnableLMQ {
+		return lightTopic(strings.Clone(name))
+	}
+	return topic
+}
+
+// lightTopic is the topic of a light queue, which is not in the table and always exists (LmqTopicConfigManager).
+func lightTopic(name string) *body.TopicConfig {
+	topic := body.NewTopicConfig(name)
+	topic.ReadQueueNums, topic.WriteQueueNums = 1, 1
 	return topic
 }
 
@@ -174,6 +184,9 @@ func (t *topicTable) update(topics ...body.TopicConfig) error {
 	created := 0
 	for i := range topics {
 		topic := topics[i]
+		if message.IsLMQ(topic.TopicName) && t.config().Store.EnableLMQ {
+			continue
+		}
 		topic.TopicName = strings.Clone(topic.TopicName)
 		old := t.topics[topic.TopicName]
 		var current map[string]string
@@ -190,7 +203,7 @@ func (t *topicTable) update(topics ...body.TopicConfig) error {
 		topic.Attributes = attributes
 		changed = append(changed, &topic)
 	}
-	if err := t.roomLocked(created); err != nil {
+	if err := t.roomLocked(created); err != nil || len(changed) == 0 {
 		t.mu.Unlock()
 		return err
 	}

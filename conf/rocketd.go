@@ -43,6 +43,9 @@ type Rocketd struct {
 	// StrictFirstOffset: a group without an offset is always told so, and CONSUME_FROM_LAST_OFFSET means the last one. Off, the
 	// reference's way: it is told 0 while the queue begins at 0 and its first message is near. Default: false.
 	StrictFirstOffset bool
+	// CheckMessageType: a message is refused when its topic has a message.type that it is not of. Off, the reference's way: only its
+	// proxy looks. Default: false.
+	CheckMessageType bool
 	// DiskMinFreeBytes: writing is refused while less is free, whatever the share; with as much free, the
 	// reference's ratios do not count. 0: only the ratios count, as in the reference. Default: 536870912.
 	DiskMinFreeBytes int64
@@ -77,6 +80,7 @@ func (c *Rocketd) keys(k *keySet) {
 	k.i32("maxTopics", &c.MaxTopics, 100000, acts, atLeast(1))
 	k.i32("maxGroups", &c.MaxGroups, 100000, acts, atLeast(1))
 	k.boolean("strictFirstOffset", &c.StrictFirstOffset, false, acts)
+	k.boolean("checkMessageType", &c.CheckMessageType, false, acts)
 	k.i64("diskMinFreeBytes", &c.DiskMinFreeBytes, 536870912, acts, atLeast(0))
 	k.i32("gcPercent", &c.GCPercent, 100, acts, between(10, 1000))
 	k.i64("memoryLimitBytes", &c.MemoryLimitBytes, 0, acts, atLeast(0))
