@@ -81,6 +81,7 @@ func (q *ConsumeQueue) append(e Entry) {
 	if (q.max.Load()-q.written)*entrySize >= eagerWriteBytes {
 		// An error stays until the writer's next tick, which reports it.
 		_ = q.writeLocked() //nolint:errcheck // see above
+		q.trimLocked(keptEntriesMost)
 	}
 	q.activateLocked()
 }
@@ -197,6 +198,10 @@ type cursor struct {
 	next    int64 // offset of the entry that comes next
 	at, n   int   // entries of buf used and filled
 	buf     [(cursorEntries + 1) * entrySize]byte
+}
+
+func (c *cursor) start(q *ConsumeQueue, from int64, hotOnly bool) {
+	c.q, c.next, c.hotOnly, c.at, c.n = q, from, hotOnly, 0, 0
 }
 
 // advance returns the next entry; lost ones are skipped. more is false at the end of the queue, when the entry is cold, and after an error.

@@ -88,7 +88,8 @@ type GetResult struct {
 	// Parts are the stored records, one behind the other, valid until Release. Neighbours in the log share a part.
 	Parts [][]byte
 
-	held []lease
+	held   []lease
+	cursor cursor // here so that it need not be allocated
 }
 
 // Release gives back what the parts alias. The result can then be used for another Get.
@@ -99,6 +100,12 @@ func (r *GetResult) Release() {
 	clear(r.held)
 	clear(r.Parts)
 	r.held, r.Parts = r.held[:0], r.Parts[:0]
+}
+
+func (r *GetResult) reset() {
+	r.Status, r.NextOffset, r.MinOffset, r.MaxOffset = Found, 0, 0, 0
+	r.Count, r.Bytes, r.Filtered, r.SuggestSlave = 0, 0, 0, false
+	r.Parts, r.held = r.Parts[:0], r.held[:0]
 }
 
 // Bounds of a Get.
@@ -115,7 +122,7 @@ const (
 // Like the reference, which makes a queue when it is asked for it, an unknown queue has no messages: NoMatchedLogicQueue is never
 // the outcome.
 func (s *Store) Get(r *GetRequest, out *GetResult) {
-	*out = GetResult{Parts: out.Parts[:0], held: out.held[:0]}
+	out.reset()
 	q := s.queues.get(r.Topic, r.QueueID)
 	if q == nil {
 		out.Status = NoMessageInQueue
@@ -145,7 +152,8 @@ func (s *Store) collect(r *GetRequest, q *ConsumeQueue, out *GetResult) {
 	out.Status = NoMatchedMessage
 	out.NextOffset = r.Offset
 	lastPhysical := int64(0)
-	c := cursor{q: q, next: r.Offset, hotOnly: r.HotOnly}
+	c := &out.cursor
+	c.start(q, r.Offset, r.HotOnly)
 	for out.NextOffset < out.MaxOffset {
 		e, more, cold, err := c.advance()
 		if err != nil {

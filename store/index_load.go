@@ -45,9 +45,8 @@ func (x *index) loadLocked() error {
 	known := x.clean && position > 0 && position <= x.logEnd
 	last := x.lastLocked()
 	if last == nil || last.header.next <= 1 && len(x.files) == 1 {
-		if !known {
-			position = first
-		}
+		// Either no record has a key, or the files have gone.
+		position = first
 	} else {
 		covered, skip, err := x.coveredLocked()
 		if err != nil {
