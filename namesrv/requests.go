@@ -2,7 +2,6 @@ package namesrv
 
 import (
 	"bytes"
-	"fmt"
 	"hash/crc32"
 	"strings"
 
@@ -376,6 +375,3 @@ func escapedProperties(lines []byte) []byte {
 	}
 	return text
 }
-
-// String names the name server in logs.
-func (n *NameServer) String() string { return fmt.Sprintf("name server at %s", n.Addr()) }
