@@ -117,9 +117,8 @@ type Broker struct {
 	HighSpeedMode                  bool
 	CommercialBaseCount            int32
 	CommercialSizePerMsg           int32
-	// AccountStatsEnable: keep account statistics. Default: true.
-	AccountStatsEnable          bool
-	AccountStatsPrintZeroValues bool
+	AccountStatsEnable             bool
+	AccountStatsPrintZeroValues    bool
 	// MaxStatsIdleTimeInMinutes: statistics of what was not used for so long are dropped, in minutes; -1 keeps them.
 	// Default: -1.
 	MaxStatsIdleTimeInMinutes int32
@@ -131,19 +130,14 @@ type Broker struct {
 	// SendHeartbeatTimeoutMillis: longest wait for a name server's answer to a heartbeat, in ms. Default: 1000.
 	SendHeartbeatTimeoutMillis int32
 	// SlaveReadEnable: send slow readers to a slave. Default: false.
-	SlaveReadEnable bool
-	// DisableConsumeIfConsumerReadSlowly: forbid a group that has fallen behind consumerFallbehindThreshold to consume.
-	// Default: false.
+	SlaveReadEnable                    bool
 	DisableConsumeIfConsumerReadSlowly bool
-	// ConsumerFallbehindThreshold: lag of a slow group, in bytes. Default: 17179869184.
-	ConsumerFallbehindThreshold int64
+	ConsumerFallbehindThreshold        int64
 	// BrokerFastFailureEnable: answer SYSTEM_BUSY to requests that waited too long in their lane. Default: true.
 	BrokerFastFailureEnable bool
 	// WaitTimeMillsInSendQueue: longest wait of a send in its lane, in ms. Default: 200.
-	WaitTimeMillsInSendQueue int64
-	// WaitTimeMillsInPullQueue: longest wait of a pull in its lane, in ms. Default: 5000.
-	WaitTimeMillsInPullQueue int64
-	// WaitTimeMillsInLitePullQueue: longest wait of a lite pull in its lane, in ms. Default: 5000.
+	WaitTimeMillsInSendQueue     int64
+	WaitTimeMillsInPullQueue     int64
 	WaitTimeMillsInLitePullQueue int64
 	// WaitTimeMillsInHeartbeatQueue: longest wait of a heartbeat in its lane, in ms. Default: 31000.
 	WaitTimeMillsInHeartbeatQueue int64
@@ -180,9 +174,8 @@ type Broker struct {
 	BrokerHeartbeatInterval int32
 	// BrokerNotActiveTimeoutMillis: silence after which a name server drops the broker when enableSlaveActingMaster is
 	// on, in ms. Default: 10000.
-	BrokerNotActiveTimeoutMillis int64
-	EnableNetWorkFlowControl     bool
-	// EnableBroadcastOffsetStore: keep broadcast offsets for consumers behind a proxy. Default: true.
+	BrokerNotActiveTimeoutMillis   int64
+	EnableNetWorkFlowControl       bool
 	EnableBroadcastOffsetStore     bool
 	BroadcastOffsetExpireSecond    int64
 	BroadcastOffsetExpireMaxSecond int64
@@ -193,14 +186,13 @@ type Broker struct {
 	// MaxPopPollingSize: held pops of the broker. Default: 100000.
 	MaxPopPollingSize int64
 	// ReviveQueueNum: queues of the revive topic. Default: 8.
-	ReviveQueueNum            int32
-	ReviveInterval            int64
-	ReviveMaxSlow             int64
-	ReviveScanTime            int64
-	EnableSkipLongAwaitingAck bool
-	ReviveAckWaitMs           int64
-	EnablePopLog              bool
-	// EnablePopBufferMerge: keep pop checkpoints in memory before they are written. Default: false.
+	ReviveQueueNum                       int32
+	ReviveInterval                       int64
+	ReviveMaxSlow                        int64
+	ReviveScanTime                       int64
+	EnableSkipLongAwaitingAck            bool
+	ReviveAckWaitMs                      int64
+	EnablePopLog                         bool
 	EnablePopBufferMerge                 bool
 	PopCKStayBufferTime                  int32
 	PopCKStayBufferTimeOut               int32
@@ -264,8 +256,7 @@ type Broker struct {
 	TransactionCheckRocksdbMaxThreads    int32
 	TransactionCheckRocksdbQueueCapacity int32
 	// TransactionOpMsgMaxSize: size of a record of ended transactions, in bytes. Default: 4096.
-	TransactionOpMsgMaxSize int32
-	// TransactionOpBatchInterval: longest wait before such a record is written, in ms. Default: 3000.
+	TransactionOpMsgMaxSize    int32
 	TransactionOpBatchInterval int32
 	ACLEnable                  bool
 	// StoreReplyMessageEnable: store the replies of request-reply. Default: true.
@@ -285,10 +276,8 @@ type Broker struct {
 	UseServerSideResetOffset bool
 	// ConsumerOffsetUpdateVersionStep: commits after which the version of the offsets counts up. Default: 500.
 	ConsumerOffsetUpdateVersionStep int64
-	// DelayOffsetUpdateVersionStep: changes after which the version of the delay offsets counts up. Default: 200.
-	DelayOffsetUpdateVersionStep int64
-	// LockInStrictMode: queue locks need a majority of replicas. Default: false.
-	LockInStrictMode bool
+	DelayOffsetUpdateVersionStep    int64
+	LockInStrictMode                bool
 	// CompatibleWithOldNameSrv: probe name servers in the way that old ones know too. Default: true.
 	CompatibleWithOldNameSrv        bool
 	EnableControllerMode            bool

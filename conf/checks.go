@@ -21,6 +21,18 @@ func notYet(reason string) rule {
 	}
 }
 
+// only names the texts that are possible as yet, and why the reference's others are not.
+func only(reason string, texts ...string) rule {
+	return func(k *key) {
+		k.check = func(text string) error {
+			if !slices.Contains(texts, text) {
+				return fmt.Errorf("%s; possible is %s", reason, strings.Join(texts, " and "))
+			}
+			return nil
+		}
+	}
+}
+
 // checkAddresses accepts HOST:PORT;HOST:PORT and the reference's endpoint form http://HOST.
 func checkAddresses(text string) error {
 	for _, addr := range SplitAddresses(text) {

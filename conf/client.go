@@ -2,11 +2,10 @@ package conf
 
 // Client holds the keys of the reference's class NettyClientConfig: the broker's outgoing calls.
 type Client struct {
-	ClientWorkerThreads           int32
-	ClientCallbackExecutorThreads int32
-	ClientOnewaySemaphoreValue    int32
-	ClientAsyncSemaphoreValue     int32
-	// ConnectTimeoutMillis: longest wait for a connection to a name server or broker, in ms. Default: 3000.
+	ClientWorkerThreads                int32
+	ClientCallbackExecutorThreads      int32
+	ClientOnewaySemaphoreValue         int32
+	ClientAsyncSemaphoreValue          int32
 	ConnectTimeoutMillis               int32
 	ChannelNotActiveInterval           int64
 	IsScanAvailableNameSrv             bool
@@ -30,7 +29,7 @@ func (c *Client) keys(k *keySet) {
 	k.i32("clientCallbackExecutorThreads", &c.ClientCallbackExecutorThreads, k.cpus)
 	k.i32("clientOnewaySemaphoreValue", &c.ClientOnewaySemaphoreValue, 65535)
 	k.i32("clientAsyncSemaphoreValue", &c.ClientAsyncSemaphoreValue, 65535)
-	k.i32("connectTimeoutMillis", &c.ConnectTimeoutMillis, 3000, acts, atLeast(1))
+	k.i32("connectTimeoutMillis", &c.ConnectTimeoutMillis, 3000)
 	k.i64("channelNotActiveInterval", &c.ChannelNotActiveInterval, 60000)
 	k.boolean("isScanAvailableNameSrv", &c.IsScanAvailableNameSrv, true)
 	k.i32("clientChannelMaxIdleTimeSeconds", &c.ClientChannelMaxIdleTimeSeconds, 120)

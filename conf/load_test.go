@@ -252,9 +252,9 @@ func TestLoadRelations(t *testing.T) {
 		want string
 	}{
 		{"both listeners on one port", []string{"broker.listenPort=9876"}, "9876 is the name server's port too"},
-		{"slave with a master's id", []string{"brokerRole=SLAVE"}, "a slave's brokerId must be greater than 0"},
-		{"more acknowledgements than copies", []string{"brokerRole=SYNC_MASTER", "inSyncReplicas=2"}, "2 is more than totalReplicas, 1"},
-		{"more copies needed than there are", []string{"minInSyncReplicas=2"}, "2 is more than totalReplicas, 1"},
+		{"slave", []string{"brokerRole=SLAVE"}, "rocketd does not replicate yet; possible is ASYNC_MASTER and SYNC_MASTER"},
+		{"more acknowledgements than there are brokers", []string{"inSyncReplicas=2"}, "rocketd does not replicate yet; possible is 1"},
+		{"other queue files", []string{"storeType=defaultRocksDB"}, "Apache's queue files alone; possible is default"},
 		{"no data directory", []string{"dataDir="}, "must not be empty"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

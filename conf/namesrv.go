@@ -9,15 +9,13 @@ type Namesrv struct {
 	// namesrv/namesrv.properties in dataDir.
 	ConfigStorePath string
 	ProductEnvName  string
-	// ClusterTest: ask another environment's name server for unknown topics. Default: false.
-	ClusterTest bool
+	ClusterTest     bool
 	// OrderMessageEnable: fill orderTopicConf in routes. Default: false.
 	OrderMessageEnable bool
 	// ReturnOrderTopicConfigToBroker: give brokers the order configuration when they register. Default: true.
-	ReturnOrderTopicConfigToBroker bool
-	ClientRequestThreadPoolNums    int32
-	DefaultThreadPoolNums          int32
-	// ClientRequestThreadPoolQueueCapacity: route requests that may wait; more are answered SYSTEM_BUSY. Default: 50000.
+	ReturnOrderTopicConfigToBroker       bool
+	ClientRequestThreadPoolNums          int32
+	DefaultThreadPoolNums                int32
 	ClientRequestThreadPoolQueueCapacity int32
 	// DefaultThreadPoolQueueCapacity: other requests that may wait; more are answered SYSTEM_BUSY. Default: 10000.
 	DefaultThreadPoolQueueCapacity int32
@@ -40,7 +38,9 @@ type Namesrv struct {
 	WaitSecondsForService int32
 	// DeleteTopicWithBrokerRegistration: A registration removes topics that it does not list. Default: false.
 	DeleteTopicWithBrokerRegistration bool
-	ConfigBlackList                   string
+	// ConfigBlackList: keys that run-time updates may not change, separated by semicolons. Default:
+	// configBlackList;configStorePath;kvConfigPath.
+	ConfigBlackList string
 }
 
 func (c *Namesrv) keys(k *keySet) {
@@ -48,12 +48,12 @@ func (c *Namesrv) keys(k *keySet) {
 	k.str("kvConfigPath", &c.KVConfigPath, "", acts)
 	k.str("configStorePath", &c.ConfigStorePath, "", acts)
 	k.str("productEnvName", &c.ProductEnvName, "center")
-	k.boolean("clusterTest", &c.ClusterTest, false, acts)
+	k.boolean("clusterTest", &c.ClusterTest, false, notYet("rocketd does not ask another environment's name servers"))
 	k.boolean("orderMessageEnable", &c.OrderMessageEnable, false, acts)
 	k.boolean("returnOrderTopicConfigToBroker", &c.ReturnOrderTopicConfigToBroker, true, acts)
 	k.i32("clientRequestThreadPoolNums", &c.ClientRequestThreadPoolNums, 8)
 	k.i32("defaultThreadPoolNums", &c.DefaultThreadPoolNums, 16)
-	k.i32("clientRequestThreadPoolQueueCapacity", &c.ClientRequestThreadPoolQueueCapacity, 50000, acts, atLeast(1))
+	k.i32("clientRequestThreadPoolQueueCapacity", &c.ClientRequestThreadPoolQueueCapacity, 50000)
 	k.i32("defaultThreadPoolQueueCapacity", &c.DefaultThreadPoolQueueCapacity, 10000, acts, atLeast(1))
 	k.i64("scanNotActiveBrokerInterval", &c.ScanNotActiveBrokerInterval, 5000, acts, atLeast(1))
 	k.i32("unRegisterBrokerQueueCapacity", &c.UnRegisterBrokerQueueCapacity, 3000, acts, atLeast(1))
@@ -61,9 +61,9 @@ func (c *Namesrv) keys(k *keySet) {
 	k.boolean("enableAllTopicList", &c.EnableAllTopicList, true, acts)
 	k.boolean("enableTopicList", &c.EnableTopicList, true, acts)
 	k.boolean("notifyMinBrokerIdChanged", &c.NotifyMinBrokerIDChanged, false, acts)
-	k.boolean("enableControllerInNamesrv", &c.EnableControllerInNamesrv, false)
+	k.boolean("enableControllerInNamesrv", &c.EnableControllerInNamesrv, false, notYet("rocketd has no controller"))
 	k.boolean("needWaitForService", &c.NeedWaitForService, false, acts)
 	k.i32("waitSecondsForService", &c.WaitSecondsForService, 45, acts, atLeast(0))
 	k.boolean("deleteTopicWithBrokerRegistration", &c.DeleteTopicWithBrokerRegistration, false, acts)
-	k.str("configBlackList", &c.ConfigBlackList, "configBlackList;configStorePath;kvConfigPath")
+	k.str("configBlackList", &c.ConfigBlackList, "configBlackList;configStorePath;kvConfigPath", acts)
 }

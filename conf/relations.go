@@ -17,18 +17,9 @@ func (c *Config) relations() []Problem {
 	if c.role == RoleNamesrv {
 		return problems
 	}
-	if c.Store.BrokerRole == "SLAVE" && c.Broker.BrokerID == 0 {
-		wrong("broker.brokerId", "a slave's brokerId must be greater than 0")
-	}
 	if c.Store.DiskSpaceCleanForciblyRatio > c.Store.DiskSpaceWarningLevelRatio {
 		wrong("broker.diskSpaceCleanForciblyRatio", "%d is more than diskSpaceWarningLevelRatio, %d: writing would be refused before anything is deleted",
 			c.Store.DiskSpaceCleanForciblyRatio, c.Store.DiskSpaceWarningLevelRatio)
-	}
-	if c.Store.BrokerRole == "SYNC_MASTER" && c.Store.InSyncReplicas > c.Store.TotalReplicas {
-		wrong("broker.inSyncReplicas", "%d is more than totalReplicas, %d: no send could succeed", c.Store.InSyncReplicas, c.Store.TotalReplicas)
-	}
-	if c.Store.MinInSyncReplicas > c.Store.TotalReplicas {
-		wrong("broker.minInSyncReplicas", "%d is more than totalReplicas, %d: no send could succeed", c.Store.MinInSyncReplicas, c.Store.TotalReplicas)
 	}
 	return problems
 }

@@ -83,7 +83,7 @@ func (l *loader) resolve(in Input) {
 // resolveIdentity makes a master's id 0, as BrokerStartup.buildBrokerController does.
 func (l *loader) resolveIdentity() {
 	c := l.config
-	if c.Store.BrokerRole != "SLAVE" && c.Broker.BrokerID != 0 {
+	if c.Broker.BrokerID != 0 {
 		c.note("brokerId %d is taken as 0, because brokerRole is %s", c.Broker.BrokerID, c.Store.BrokerRole)
 		c.Broker.BrokerID = 0
 	}

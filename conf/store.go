@@ -18,8 +18,7 @@ type Store struct {
 	CompactionScheduleInternal int32
 	MaxOffsetMapSize           int32
 	CompactionThreadNum        int32
-	// EnableCompaction: compact topics whose cleanup.policy says so. Default: true.
-	EnableCompaction bool
+	EnableCompaction           bool
 	// MappedFileSizeTimerLog: size of a timer log file, in bytes. Default: 104857600.
 	MappedFileSizeTimerLog int32
 	// TimerPrecisionMs: length of a wheel slot, in ms; one of 100, 200, 500, 1000. Default: 1000.
@@ -32,49 +31,43 @@ type Store struct {
 	TimerPutMessageThreadNum int32
 	TimerEnableDisruptor     bool
 	TimerEnableCheckMetrics  bool
-	// TimerInterceptDelayLevel: serve delay levels by the wheel. Default: false.
 	TimerInterceptDelayLevel bool
 	// TimerMaxDelaySec: longest delay that a timer may have, in s. Default: 259200.
 	TimerMaxDelaySec        int32
 	TimerWheelSnapshotFlush bool
 	// TimerWheelEnable: serve timed messages. Default: true.
-	TimerWheelEnable        bool
-	DisappearTimeAfterStart int32
-	// TimerStopEnqueue: stop moving timed messages into the wheel. Default: false.
-	TimerStopEnqueue      bool
-	TimerCheckMetricsWhen string
-	// TimerSkipUnknownError: skip a timed message that cannot be delivered. Default: false.
-	TimerSkipUnknownError bool
-	TimerWarmEnable       bool
-	// TimerStopDequeue: stop delivering timed messages. Default: false.
-	TimerStopDequeue bool
-	// TimerEnableRetryUntilSuccess: try again for ever to deliver a timed message. Default: false.
+	TimerWheelEnable             bool
+	DisappearTimeAfterStart      int32
+	TimerStopEnqueue             bool
+	TimerCheckMetricsWhen        string
+	TimerSkipUnknownError        bool
+	TimerWarmEnable              bool
+	TimerStopDequeue             bool
 	TimerEnableRetryUntilSuccess bool
 	// TimerCongestNumEachSlot: timers that one slot may hold before sends are refused. Default: 2147483647.
-	TimerCongestNumEachSlot         int32
-	TimerMetricSmallThreshold       int32
-	TimerProgressLogIntervalMs      int32
-	TimerWheelSnapshotIntervalMs    int32
-	CommitLogRecoverMaxNum          int32
-	TimerRocksDBEnable              bool
-	TimerRocksDBStopScan            bool
-	TimerRocksDBPrecisionMs         int64
-	TimerRocksDBRollMaxTps          float64
-	TimerRocksDBTimeExpiredMaxTps   float64
-	TimerRocksDBRollIntervalHours   int32
-	TimerRocksDBRollRangeHours      int32
-	TimerRecallToTimeWheelEnable    bool
-	TimerRecallToTimelineEnable     bool
-	TimerReputServiceCorePoolSize   int32
-	TimerReputServiceMaxPoolSize    int32
-	TimerReputServiceQueueCapacity  int32
-	TransRocksDBEnable              bool
-	TransWriteOriginTransHalfEnable bool
-	IndexRocksDBEnable              bool
-	MaxRocksDBIndexQueryDays        int32
-	IndexFileWriteEnable            bool
-	IndexFileReadEnable             bool
-	// StoreType: only default, Apache's files, is there. Default: default.
+	TimerCongestNumEachSlot            int32
+	TimerMetricSmallThreshold          int32
+	TimerProgressLogIntervalMs         int32
+	TimerWheelSnapshotIntervalMs       int32
+	CommitLogRecoverMaxNum             int32
+	TimerRocksDBEnable                 bool
+	TimerRocksDBStopScan               bool
+	TimerRocksDBPrecisionMs            int64
+	TimerRocksDBRollMaxTps             float64
+	TimerRocksDBTimeExpiredMaxTps      float64
+	TimerRocksDBRollIntervalHours      int32
+	TimerRocksDBRollRangeHours         int32
+	TimerRecallToTimeWheelEnable       bool
+	TimerRecallToTimelineEnable        bool
+	TimerReputServiceCorePoolSize      int32
+	TimerReputServiceMaxPoolSize       int32
+	TimerReputServiceQueueCapacity     int32
+	TransRocksDBEnable                 bool
+	TransWriteOriginTransHalfEnable    bool
+	IndexRocksDBEnable                 bool
+	MaxRocksDBIndexQueryDays           int32
+	IndexFileWriteEnable               bool
+	IndexFileReadEnable                bool
 	StoreType                          string
 	IteratorWhenUseRocksdbConsumeQueue bool
 	// MappedFileSizeConsumeQueue: size of a consume queue file, in bytes; rounded up to whole entries of 20. Default:
@@ -99,8 +92,7 @@ type Store struct {
 	// CleanResourceInterval: how often retention looks, in ms. Default: 10000.
 	CleanResourceInterval int32
 	// DeleteCommitLogFilesInterval: pause between two deletions of commit log files, in ms. Default: 100.
-	DeleteCommitLogFilesInterval int32
-	// DeleteConsumeQueueFilesInterval: pause between two deletions of consume queue files, in ms. Default: 100.
+	DeleteCommitLogFilesInterval     int32
 	DeleteConsumeQueueFilesInterval  int32
 	DestroyMapedFileIntervalForcibly int32
 	RedeleteHangedFileInterval       int32
@@ -155,10 +147,8 @@ type Store struct {
 	HASendHeartbeatInterval int32
 	HAHousekeepingInterval  int32
 	HATransferBatchSize     int32
-	// HAMasterAddress: address of the master that a slave follows. Default: empty.
-	HAMasterAddress string
-	// HAMaxGapNotInSync: lag at which a slave no longer counts, in bytes. Default: 268435456.
-	HAMaxGapNotInSync int32
+	HAMasterAddress         string
+	HAMaxGapNotInSync       int32
 	// BrokerRole: ASYNC_MASTER, SYNC_MASTER or SLAVE. Default: ASYNC_MASTER.
 	BrokerRole string
 	// FlushDiskType: ASYNC_FLUSH: answer when written to the page cache; SYNC_FLUSH: answer when on disk. Default:
@@ -167,8 +157,7 @@ type Store struct {
 	// SyncFlushTimeout: longest wait for a flush with SYNC_FLUSH, in ms. Default: 5000.
 	SyncFlushTimeout  int32
 	PutMessageTimeout int32
-	// SlaveTimeout: longest wait for a slave with SYNC_MASTER, in ms. Default: 3000.
-	SlaveTimeout int32
+	SlaveTimeout      int32
 	// MessageDelayLevel: delays of the levels 1, 2, 3 and on: numbers with s, m, h or d, separated by blanks. Default: 1s
 	// 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h.
 	MessageDelayLevel string
@@ -178,12 +167,10 @@ type Store struct {
 	CleanFileForciblyEnable bool
 	WarmMapedFileEnable     bool
 	// OffsetCheckInSlave: a slave tells consumers that their offset is out of its range. Default: false.
-	OffsetCheckInSlave bool
-	DebugLockEnable    bool
-	DuplicationEnable  bool
-	DiskFallRecorded   bool
-	// OSPageCacheBusyTimeOutMills: A writer that holds the log for longer makes sends fail with SYSTEM_BUSY, in ms.
-	// Default: 1000.
+	OffsetCheckInSlave          bool
+	DebugLockEnable             bool
+	DuplicationEnable           bool
+	DiskFallRecorded            bool
 	OSPageCacheBusyTimeOutMills int64
 	// DefaultQueryMaxNum: messages that a query by key returns when it names no number. Default: 32.
 	DefaultQueryMaxNum            int32
@@ -203,9 +190,8 @@ type Store struct {
 	// EnableMultiDispatch: dispatch one message to several queues. Default: false.
 	EnableMultiDispatch bool
 	// MaxLMQConsumeQueueNum: light message queues that may exist. Default: 20000.
-	MaxLMQConsumeQueueNum int32
-	EnableLMQQuota        bool
-	// EnableScheduleAsyncDeliver: deliver delayed messages without waiting for each. Default: false.
+	MaxLMQConsumeQueueNum                    int32
+	EnableLMQQuota                           bool
 	EnableScheduleAsyncDeliver               bool
 	ScheduleAsyncDeliverMaxPendingLimit      int32
 	ScheduleAsyncDeliverMaxResendNum2Blocked int32
@@ -214,40 +200,32 @@ type Store struct {
 	DispatchCQCacheNum                       int32
 	EnableAsyncReput                         bool
 	RecheckReputOffsetFromCQ                 bool
-	// MaxTopicLength: longest topic name, in bytes. Default: 127.
-	MaxTopicLength int32
-	// AutoMessageVersionOnTopicLen: use the second record version for topic names over 127 bytes. Default: true.
-	AutoMessageVersionOnTopicLen bool
-	EnableRunningFlagsInFlush    bool
+	MaxTopicLength                           int32
+	AutoMessageVersionOnTopicLen             bool
+	EnableRunningFlagsInFlush                bool
 	// EnabledAppendPropCRC: append a checksum over the properties. Default: false.
-	EnabledAppendPropCRC bool
-	// ForceVerifyPropCRC: refuse records without that checksum. Default: false.
-	ForceVerifyPropCRC bool
-	// TravelCQFileNumWhenGetMessage: consume queue files that one pull may walk through. Default: 1.
-	TravelCQFileNumWhenGetMessage      int32
-	CorrectLogicMinOffsetSleepInterval int32
-	CorrectLogicMinOffsetForceInterval int32
-	MappedFileSwapEnable               bool
-	CommitLogForceSwapMapInterval      int64
-	CommitLogSwapMapInterval           int64
-	CommitLogSwapMapReserveFileNum     int32
-	LogicQueueForceSwapMapInterval     int64
-	LogicQueueSwapMapInterval          int64
-	CleanSwapedMapInterval             int64
-	LogicQueueSwapMapReserveFileNum    int32
-	SearchBcqByCacheEnable             bool
-	DispatchFromSenderThread           bool
-	WakeCommitWhenPutMessage           bool
-	WakeFlushWhenPutMessage            bool
-	EnableCleanExpiredOffset           bool
-	MaxAsyncPutMessageRequests         int32
-	// PullBatchMaxMessageCount: messages that a batch consume queue pull returns. Default: 160.
-	PullBatchMaxMessageCount int32
-	// TotalReplicas: copies of each message that exist. Default: 1.
-	TotalReplicas int32
-	// InSyncReplicas: copies that must acknowledge with SYNC_MASTER. Default: 1.
-	InSyncReplicas int32
-	// MinInSyncReplicas: copies that must be there for a send to be taken. Default: 1.
+	EnabledAppendPropCRC                            bool
+	ForceVerifyPropCRC                              bool
+	TravelCQFileNumWhenGetMessage                   int32
+	CorrectLogicMinOffsetSleepInterval              int32
+	CorrectLogicMinOffsetForceInterval              int32
+	MappedFileSwapEnable                            bool
+	CommitLogForceSwapMapInterval                   int64
+	CommitLogSwapMapInterval                        int64
+	CommitLogSwapMapReserveFileNum                  int32
+	LogicQueueForceSwapMapInterval                  int64
+	LogicQueueSwapMapInterval                       int64
+	CleanSwapedMapInterval                          int64
+	LogicQueueSwapMapReserveFileNum                 int32
+	SearchBcqByCacheEnable                          bool
+	DispatchFromSenderThread                        bool
+	WakeCommitWhenPutMessage                        bool
+	WakeFlushWhenPutMessage                         bool
+	EnableCleanExpiredOffset                        bool
+	MaxAsyncPutMessageRequests                      int32
+	PullBatchMaxMessageCount                        int32
+	TotalReplicas                                   int32
+	InSyncReplicas                                  int32
 	MinInSyncReplicas                               int32
 	AllAckInSyncStateSet                            bool
 	EnableAutoInSyncReplicas                        bool
