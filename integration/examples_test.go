@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bytes"
+	"context"
 	"net"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rocketd/rocketd/integration/peer"
+	"github.com/rocketd/rocketd/remoting"
 )
 
 // program is one of Apache's published example classes, with what its output must hold.
@@ -24,6 +26,8 @@ type program struct {
 	count int
 	// stays keeps a consumer running until the story ends.
 	stays bool
+	// commits names a group that has to commit offsets of TopicTest, for a program that prints nothing.
+	commits string
 	// started is awaited before the next program starts, when the program stays.
 	started string
 }
@@ -33,61 +37,62 @@ const received = `MessageExt \[`
 var exampleStories = []struct {
 	name     string
 	programs []program
+	topics   []string // made before the programs start
 }{
 	{"quickstart", []program{
 		{class: "quickstart.Producer", want: "SEND_OK", count: 1000},
 		{class: "quickstart.Consumer", want: received, count: 1000, stays: true},
-	}},
+	}, nil},
 	{"simple", []program{
 		{class: "simple.Producer", want: "SEND_OK", count: 128},
 		{class: "simple.OnewayProducer"},
 		{class: "simple.PushConsumer", want: received, count: 228, stays: true},
-		{class: "simple.PullConsumer", want: received, count: 1, stays: true},
+		{class: "simple.PullConsumer", commits: "please_rename_unique_group_name_5", stays: true},
 		{class: "simple.LitePullConsumerSubscribe", want: received, count: 228, stays: true},
-	}},
-	{"simple async", []program{{class: "simple.AsyncProducer", want: `\d +OK `, count: 100}}},
+	}, nil},
+	{"simple async", []program{{class: "simple.AsyncProducer", want: `\d +OK `, count: 100}}, nil},
 	{"lite pull assign", []program{
 		{class: "simple.Producer", want: "SEND_OK", count: 128},
 		{class: "simple.LitePullConsumerAssign", want: received, count: 30, stays: true},
-	}},
+	}, nil},
 	{"lite pull assign with expression", []program{
 		{class: "simple.Producer", want: "SEND_OK", count: 128},
 		{class: "simple.LitePullConsumerAssignWithSubExpression", want: received, count: 1, stays: true},
-	}},
+	}, []string{"TopicTest1"}},
 	{"batch", []program{
-		{class: "batch.SimpleBatchProducer", want: "SEND_OK", count: 1},
-		{class: "batch.SplitBatchProducer", want: "SEND_OK", count: 2},
-	}},
+		{class: "batch.SimpleBatchProducer", want: "SEND_OK", count: 1, stays: true},
+		{class: "batch.SplitBatchProducer", want: "SEND_OK", count: 2, stays: true},
+	}, nil},
 	{"tag filter", []program{
 		{class: "filter.TagFilterConsumer", want: received, count: 40, stays: true, started: "Consumer Started"},
 		{class: "filter.TagFilterProducer", want: "SEND_OK", count: 60},
-	}},
+	}, nil},
 	{"sql filter", []program{
 		{class: "filter.SqlFilterConsumer", want: received, count: 3, stays: true, started: "Consumer Started"},
 		{class: "filter.SqlFilterProducer", want: "SEND_OK", count: 10},
-	}},
+	}, nil},
 	{"order", []program{
 		{class: "ordermessage.Producer", want: "SEND_OK", count: 100},
 		{class: "quickstart.Producer", want: "SEND_OK", count: 1000},
 		{class: "ordermessage.Consumer", want: received, count: 100, stays: true},
-	}},
+	}, nil},
 	{"broadcast", []program{
 		{class: "broadcast.PushConsumer", want: received, count: 100, stays: true, started: "Consumer Started"},
 		{class: "quickstart.Producer", want: "SEND_OK", count: 1000},
-	}},
+	}, nil},
 	{"schedule", []program{
 		{class: "schedule.ScheduledMessageConsumer", want: `Receive message\[msgId`, count: 100, stays: true},
 		{class: "schedule.ScheduledMessageProducer"},
-	}},
+	}, nil},
 	{"timer", []program{
 		{class: "schedule.TimerMessageConsumer", want: `Receive message\[msgId`, count: 10, stays: true},
 		{class: "schedule.TimerMessageProducer", want: "SEND_OK", count: 10},
-	}},
-	{"transaction", []program{{class: "transaction.TransactionProducer", want: "SEND_OK", count: 10, stays: true}}},
+	}, nil},
+	{"transaction", []program{{class: "transaction.TransactionProducer", want: "SEND_OK", count: 10, stays: true}}, nil},
 	{"request reply", []program{
 		{class: "rpc.ResponseConsumer", want: "reply to", count: 1, stays: true, started: "Consumer Started"},
 		{class: "rpc.RequestProducer", want: "replyMessage: Message", count: 1},
-	}},
+	}, nil},
 }
 
 // TestApacheExamples runs Apache's published example programs, unmodified, against rocketd. Some have the name server's
@@ -106,7 +111,12 @@ func TestApacheExamples(t *testing.T) {
 	}
 	for _, story := range exampleStories {
 		t.Run(story.name, func(t *testing.T) {
-			peer.StartRocketdAt(t, t.TempDir(), "9876", "10911")
+			c := peer.StartRocketdAt(t, t.TempDir(), "9876", "10911")
+			for _, topic := range story.topics {
+				ask(t, c.Broker, remoting.NewRequest(remoting.UpdateAndCreateTopic, &remoting.CreateTopicRequestHeader{
+					Topic: topic, DefaultTopic: "TBW102", ReadQueueNums: 4, WriteQueueNums: 4, Perm: 6, TopicFilterType: "SINGLE_TAG",
+				}))
+			}
 			var running []*runningProgram
 			for _, p := range story.programs {
 				r := startProgram(t, p)
@@ -122,9 +132,45 @@ func TestApacheExamples(t *testing.T) {
 				if r.want != "" {
 					r.await(t, r.want, r.count)
 				}
+				if r.commits != "" {
+					await(t, 90*time.Second, "offsets of "+r.commits, func() bool { return committed(t, c.Broker, r.commits) > 0 })
+				}
 			}
 		})
 	}
+}
+
+// ask sends a request that must be answered with success.
+func ask(t *testing.T, broker string, cmd *remoting.Command) *remoting.Command {
+	t.Helper()
+	client := remoting.NewClient(remoting.ClientOptions{})
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	resp, err := client.Invoke(ctx, broker, cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Code != remoting.Success && resp.Code != remoting.QueryNotFound {
+		t.Fatalf("request %d: code %d %s", cmd.Code, resp.Code, resp.Remark)
+	}
+	return resp
+}
+
+// committed sums the offsets that a group has committed on TopicTest.
+func committed(t *testing.T, broker, group string) int64 {
+	t.Helper()
+	var sum int64
+	for q := range int32(4) {
+		resp := ask(t, broker, remoting.NewRequest(remoting.QueryConsumerOffset, &remoting.QueryConsumerOffsetRequestHeader{
+			ConsumerGroup: group, Topic: "TopicTest", QueueID: q, SetZeroIfNotFound: remoting.Some(false),
+		}))
+		var h remoting.QueryConsumerOffsetResponseHeader
+		if resp.Code == remoting.Success && resp.Decode(&h) == nil {
+			sum += h.Offset
+		}
+	}
+	return sum
 }
 
 type runningProgram struct {
