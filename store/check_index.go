@@ -17,8 +17,8 @@ type checkIndex struct {
 	n       int32 // its number in that file
 	keys    []indexKey
 	last    []indexKey // keys of the record before: a start after a crash may have added them again
-	missing int64 // keys of records that the index lacks at its end
-	early   int64 // keys of records before the first file
+	missing int64      // keys of records that the index lacks at its end
+	early   int64      // keys of records before the first file
 	broken  bool
 }
 

@@ -76,14 +76,13 @@ func (s *Store) checkpointNow(closing bool) error {
 	if err := s.queues.sync(); err != nil {
 		return err
 	}
-	indexed, indexMs, indexErr := s.index.sync()
+	index, indexMs, indexErr := s.index.sync()
 	if indexErr != nil {
 		// Keys can be read from the log again, but the next start must know.
 		s.warn.report("key index cannot be written", indexErr)
-		indexed = 0
 	}
 	state.closed = closing && indexErr == nil && state.logEnd == l.end.Load()
-	state.indexed = indexed
+	state.index = index
 	state.logFirst = s.files.first()
 	state.checkpoint = checkpoint{logMs: state.lastRecordMs, queueMs: state.lastRecordMs, indexMs: indexMs}
 	if state.lastRecord >= 0 {

@@ -51,14 +51,15 @@ type index struct {
 	wake     chan struct{}
 
 	mu      sync.Mutex
-	files   []*indexFile // by age; guarded by mu
-	scanner *scanner     // guarded by mu
-	keys    []indexKey   // scratch; guarded by mu
-	skip    int          // keys of the record at position that are in the file already; guarded by mu
-	loaded  bool         // files are known; guarded by mu
-	clean   bool         // for loading: the files were closed properly
-	logEnd  int64        // for loading
-	stopped bool         // guarded by mu
+	files   []*indexFile  // by age; guarded by mu
+	scanner *scanner      // guarded by mu
+	keys    []indexKey    // scratch; guarded by mu
+	skip    int           // keys of the record at position that are in the file already; guarded by mu
+	loaded  bool          // files are known; guarded by mu
+	clean   bool          // for loading: the files were closed properly
+	known   indexPosition // for loading: how far they had come then
+	logEnd  int64         // for loading
+	stopped bool          // guarded by mu
 }
 
 func newIndex(fsys vfs.FS, root string, shape indexShape, log *logFiles, c clock.Clock, logger *logrus.Entry) *index {
@@ -337,16 +338,25 @@ func (x *index) flush() error {
 	return nil
 }
 
+// indexPosition is how far the index has come. The zero value says that this is not known.
+type indexPosition struct {
+	offset int64 // of the log: everything below is indexed
+	file   int64 // name of the last file as a number, 0: there is none
+	next   int64 // number of its next entry
+}
+
 // sync makes everything indexed durable and returns its position and the store time of its last key.
-func (x *index) sync() (position, endMs int64, err error) {
+func (x *index) sync() (p indexPosition, endMs int64, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	position = x.position.Load()
 	last := x.lastLocked()
 	if last == nil {
-		return position, 0, nil
+		return indexPosition{offset: x.position.Load()}, 0, nil
 	}
-	return position, last.header.endMs, last.sync()
+	if err := last.sync(); err != nil {
+		return indexPosition{}, last.header.endMs, err
+	}
+	return last.position(x.position.Load()), last.header.endMs, nil
 }
 
 // finish indexes what is left when the store closes, unless that is much: then the next start goes on.

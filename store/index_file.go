@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/rocketd/rocketd/internal/vfs"
@@ -296,6 +297,15 @@ func (x *indexFile) sync() error {
 	}
 	x.synced = true
 	return nil
+}
+
+// position is that of an index whose last file this is.
+func (x *indexFile) position(offset int64) indexPosition {
+	name, err := strconv.ParseInt(filepath.Base(x.path), 10, 64)
+	if err != nil {
+		return indexPosition{}
+	}
+	return indexPosition{offset: offset, file: name, next: int64(x.header.next)}
 }
 
 // dropPages frees the slot table's memory. Everything must have been flushed.

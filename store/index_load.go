@@ -9,12 +9,12 @@ import (
 )
 
 // prepare says what loading, which happens when the index is first used, will find: whether the files were closed properly and how far
-// they had come then, 0 when that is not known; where the log ends.
-func (x *index) prepare(clean bool, position, logEnd int64) {
+// they had come then; where the log ends.
+func (x *index) prepare(clean bool, known indexPosition, logEnd int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.clean, x.logEnd = clean, logEnd
-	x.position.Store(position)
+	x.clean, x.known, x.logEnd = clean, known, logEnd
+	x.position.Store(min(known.offset, logEnd))
 }
 
 // loadLocked opens the files, once, and finds out how far they cover the log. What does not fit goes: an index can always be built again.
@@ -42,7 +42,6 @@ func (x *index) loadLocked() error {
 		x.position.Store(max(position, first))
 		return nil
 	}
-	known := x.clean && position > 0 && position <= x.logEnd
 	last := x.lastLocked()
 	if last == nil || last.header.next <= 1 && len(x.files) == 1 {
 		// Either no record has a key, or the files have gone.
@@ -52,7 +51,7 @@ func (x *index) loadLocked() error {
 		if err != nil {
 			return err
 		}
-		if !known || position < covered {
+		if !x.clean || x.known != last.position(x.known.offset) || x.known.offset > x.logEnd || position < covered {
 			position, x.skip = covered, skip
 		}
 	}

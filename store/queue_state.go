@@ -20,13 +20,16 @@ import (
 //	73      8     offset of that record, -1: none
 //	81      8     its store time, ms
 //	89      8     offset up to which keys are indexed
-//	97      …     queues: topic (length, bytes), id, min, max, first file + 1, last file + 1, end of the last record; all numbers as varints
+//	97      8     name of the last index file as a number, 0: there is none
+//	105     8     number of its next entry
+//	113     …     queues: topic (length, bytes), id, min, max, first file + 1, last file + 1, end of the last record; all numbers as varints
 //	end-4   4     CRC-32 (IEEE) of all before
 const queueStateName = "queuetable"
 
 const (
 	queueStateMagic = "rktdqtb1"
-	queueStateHead  = 97
+	queueStateHead  = 113
+	queueStateLongs = 7
 )
 
 // queueState is the content of that file.
@@ -37,7 +40,7 @@ type queueState struct {
 	logEnd       int64
 	lastRecord   int64
 	lastRecordMs int64
-	indexed      int64
+	index        indexPosition
 	queues       []queueSummary
 }
 
@@ -61,7 +64,7 @@ func (s *queueState) append(dst []byte) []byte {
 	}
 	dst = append(dst, closed)
 	dst = s.checkpoint.append(dst)
-	for _, v := range [...]int64{s.logFirst, s.logEnd, s.lastRecord, s.lastRecordMs, s.indexed} {
+	for _, v := range [...]int64{s.logFirst, s.logEnd, s.lastRecord, s.lastRecordMs, s.index.offset, s.index.file, s.index.next} {
 		dst = be.AppendUint64(dst, uint64(v))
 	}
 	for i := range s.queues {
@@ -87,7 +90,7 @@ func decodeQueueState(b []byte) (*queueState, error) {
 	if got := crc32.ChecksumIEEE(b); got != sum {
 		return nil, fmt.Errorf("%w: checksum 0x%08X, it says 0x%08X", errQueueState, got, sum)
 	}
-	at := func(i int) int64 { return int64(be.Uint64(b[queueStateHead-40+8*i:])) }
+	at := func(i int) int64 { return int64(be.Uint64(b[queueStateHead-8*queueStateLongs+8*i:])) }
 	s := &queueState{
 		closed:       b[8] == 1,
 		checkpoint:   decodeCheckpoint(b[9:]),
@@ -95,7 +98,7 @@ func decodeQueueState(b []byte) (*queueState, error) {
 		logEnd:       at(1),
 		lastRecord:   at(2),
 		lastRecordMs: at(3),
-		indexed:      at(4),
+		index:        indexPosition{at(4), at(5), at(6)},
 	}
 	for rest := b[queueStateHead:]; len(rest) > 0; {
 		var q queueSummary

@@ -233,7 +233,7 @@ func (r *recovery) emptyLog() error {
 		}
 	}
 	s.log.reset(0, -1, 0)
-	s.index.prepare(false, 0, 0)
+	s.index.prepare(false, indexPosition{}, 0)
 	return nil
 }
 
@@ -281,12 +281,12 @@ func (r *recovery) resume() error {
 			return err
 		}
 	}
-	r.finish(st.logEnd, true, st.indexed)
+	r.finish(st.logEnd, true, st.index)
 	return nil
 }
 
 // finish hands log and queues over to the writing side.
-func (r *recovery) finish(end int64, clean bool, indexed int64) {
+func (r *recovery) finish(end int64, clean bool, indexed indexPosition) {
 	s := r.s
 	r.report.LogEnd = end
 	for _, q := range s.queues.all() {

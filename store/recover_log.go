@@ -56,9 +56,9 @@ func (r *recovery) readLog() error {
 	if err := r.settleQueues(); err != nil {
 		return err
 	}
-	indexed := int64(0)
+	var indexed indexPosition
 	if r.state != nil && r.report.Clean {
-		indexed = min(r.state.indexed, end)
+		indexed = r.state.index
 	}
 	r.finish(end, r.report.Clean, indexed)
 	return nil
