@@ -252,7 +252,7 @@ func (b *Broker) CreateGroups(specs ...string) error {
 	if err := WithGroups(specs...)(&o); err != nil {
 		return err
 	}
-	return wrap("create groups", now.CreateGroups(o.groups...))
+	return wrap("create groups", errors.Join(now.CreateGroups(o.groups...), now.CreateTopics(retryTopics(o.groups)...)))
 }
 
 // String names the broker in failures.

@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/rocketd/rocketd/conf"
+	"github.com/rocketd/rocketd/message"
 )
 
 // Option changes what Start and New start.
@@ -48,7 +49,7 @@ func WithTopics(specs ...string) Option {
 	}
 }
 
-// WithGroups creates consumer groups: NAME, NAME:RETRY_MAX_TIMES, or with ,FIELD=VALUE as in the configuration key groups.
+// WithGroups creates consumer groups and their retry topics: NAME, NAME:RETRY_MAX_TIMES, or with ,FIELD=VALUE as in the configuration key groups.
 func WithGroups(specs ...string) Option {
 	return func(o *options) error {
 		groups, err := conf.ParseGroups(strings.Join(specs, ";"))
@@ -261,8 +262,19 @@ func (o *options) config() (*conf.Config, error) {
 		c = &own
 	}
 	c.Rocketd.Topics = append(c.Rocketd.Topics[:len(c.Rocketd.Topics):len(c.Rocketd.Topics)], o.topics...)
+	c.Rocketd.Topics = append(c.Rocketd.Topics, retryTopics(o.groups)...)
 	c.Rocketd.Groups = append(c.Rocketd.Groups[:len(c.Rocketd.Groups):len(c.Rocketd.Groups)], o.groups...)
 	return c, nil
+}
+
+// retryTopics are those of groups. The first heartbeat of a group creates them, but a client that asks for their route before has to
+// wait for its next look at the routes, half a minute later.
+func retryTopics(groups []conf.GroupSpec) []conf.TopicSpec {
+	var topics []conf.TopicSpec
+	for _, g := range groups {
+		topics = append(topics, conf.TopicSpec{Name: message.RetryTopic(g.Name), Queues: max(1, g.RetryQueueNums), Perm: 6})
+	}
+	return topics
 }
 
 // logger writes where o says, or nothing.

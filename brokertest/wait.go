@@ -139,3 +139,15 @@ func (b *Broker) WaitExchange(ctx context.Context, matches ...Match) (Exchange, 
 	})
 	return found, err
 }
+
+// WaitProducers waits until a producer group has n connections: the broker asks only those about transactions that have sent a heartbeat.
+func (b *Broker) WaitProducers(ctx context.Context, group string, n int) error {
+	return b.Wait(ctx, fmt.Sprintf("producer group %s to have %d connections, it has %%v", group, n), func() (any, bool) {
+		now := b.now()
+		if now == nil {
+			return ErrStopped, false
+		}
+		found := len(now.Producers(group))
+		return found, found == n
+	})
+}

@@ -109,10 +109,17 @@ func (t *Timer) next(p *progress) int64 {
 	t.wheel.mu.Lock()
 	defer t.wheel.mu.Unlock()
 	from := t.wheel.key(p.mark.out)
-	if key, ok := t.wheel.next(from, from+t.wheel.slots()-1); ok {
-		return t.wheel.start(key)
+	for to := from + t.wheel.slots() - 1; ; from++ {
+		key, ok := t.wheel.next(from, to)
+		if !ok {
+			return 0
+		}
+		// A slot whose timers are all delivered or cancelled is there until it is cleared.
+		if s, ok := t.wheel.get(key); ok && s.num > 0 {
+			return t.wheel.start(key)
+		}
+		from = key
 	}
-	return 0
 }
 
 // countSlots counts by the wheel.
@@ -155,7 +162,7 @@ func (t *Timer) countUnits(ctx context.Context, p *progress, topic string, width
 // TopicCounts counts the pending timers of all topics, most timers first.
 func (t *Timer) TopicCounts() []TopicCount {
 	var out []TopicCount
-	for topic, c := range t.metrics.snapshot().TimingCount {
+	for topic, c := range t.metrics.snapshot(shown).TimingCount {
 		out = append(out, TopicCount{topic, c.Count})
 	}
 	slices.SortFunc(out, func(a, b TopicCount) int {
@@ -171,7 +178,7 @@ func (t *Timer) TopicCounts() []TopicCount {
 }
 
 // MetricsJSON is the body of GET_TIMER_METRICS.
-func (t *Timer) MetricsJSON() []byte { return t.metrics.encode() }
+func (t *Timer) MetricsJSON() []byte { return t.metrics.encode(shown) }
 
 // ForgetTopics drops the counts of the topics that drop names, when they are deleted (TimerMetrics.removeTimingCount).
 func (t *Timer) ForgetTopics(drop func(topic string) bool) { t.metrics.forget(drop) }
