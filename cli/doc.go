@@ -5,6 +5,7 @@
 //	rocketd namesrv   name server alone
 //	rocketd broker    broker alone
 //	rocketd config    print the effective configuration
+//	rocketd store     check, show or rebuild the files of a store
 //	rocketd version   print the version
 //
 // When ready, a server prints one line on stdout; logs go to stderr. Exit codes are constants of this package.

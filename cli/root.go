@@ -56,7 +56,7 @@ Without a sub-command both run in one process. When ready, one line on stdout te
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	f.register(root, conf.RoleAll)
-	root.AddCommand(newNamesrv(p), newBroker(p), newConfig(p), newVersion(p))
+	root.AddCommand(newNamesrv(p), newBroker(p), newConfig(p), newStore(p), newVersion(p))
 	return root
 }
 
