@@ -77,18 +77,27 @@ func DecodeRegisterBroker(data []byte, version int32) (*RegisterBrokerBody, erro
 	if err != nil {
 		return nil, fmt.Errorf("decode compressed registration: %w", err)
 	}
-	plain, err := io.ReadAll(io.LimitReader(z, maxInflated+1))
+	plain, err := readBounded(z, maxInflated)
 	if err != nil {
 		return nil, fmt.Errorf("decode compressed registration: %w", err)
-	}
-	if len(plain) > maxInflated {
-		return nil, fmt.Errorf("decode compressed registration: more than %d bytes after inflating", maxInflated)
 	}
 	b, err := decodeInflated(&parts{plain}, version)
 	if err != nil {
 		return nil, fmt.Errorf("decode compressed registration: %w", err)
 	}
 	return b, nil
+}
+
+// readBounded reads all of r, which must be at most limit bytes.
+func readBounded(r io.Reader, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("more than %d bytes after inflating", limit)
+	}
+	return data, nil
 }
 
 func decodeInflated(p *parts, version int32) (*RegisterBrokerBody, error) {

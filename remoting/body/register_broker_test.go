@@ -64,18 +64,21 @@ func TestTruncatedCompressedRegistrationGetsAnError(t *testing.T) {
 func TestInflatedRegistrationIsBounded(t *testing.T) {
 	var bomb bytes.Buffer
 	z := zlib.NewWriter(&bomb)
-	chunk := make([]byte, 1<<20)
-	for range maxInflated>>20 + 1 {
-		if _, err := z.Write(chunk); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := z.Write(make([]byte, 1001)); err != nil {
+		t.Fatal(err)
 	}
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := DecodeRegisterBroker(bomb.Bytes(), 513)
-	if err == nil || !strings.Contains(err.Error(), "more than 67108864 bytes") {
-		t.Errorf("got %v", err)
+	for limit, want := range map[int64]string{1000: "more than 1000 bytes", 1001: ""} {
+		r, err := zlib.NewReader(bytes.NewReader(bomb.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := readBounded(r, limit)
+		if want == "" && (err != nil || len(data) != 1001) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("limit %d: %d bytes, %v", limit, len(data), err)
+		}
 	}
 }
 
