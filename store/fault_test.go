@@ -1,0 +1,368 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rocketd/rocketd/internal/clock"
+	"github.com/rocketd/rocketd/internal/vfs"
+	"github.com/rocketd/rocketd/message"
+)
+
+// faulty returns a store on a file system that does as the rule says from now on.
+func (t *storeTest) faulty() (*Store, *vfs.Fault) {
+	t.Helper()
+	fault := vfs.NewFault(t.fs)
+	t.fs = fault
+	return t.open(), fault
+}
+
+// TestFailedWriteIsTakenBack lets a commit of several callers fail: all of them are told, their offsets are free again, and nothing of it
+// is found later.
+func TestFailedWriteIsTakenBack(t *testing.T) {
+	for _, keep := range []int{0, 1, 100, 300, 1 << 20} {
+		t.Run(fmt.Sprintf("%d bytes written", keep), func(t *testing.T) {
+			st := newStoreTest(t)
+			mem := st.fs
+			s, fault := st.faulty()
+			st.put(s, newMessage("T", 0, "good"))
+			var tickets []Ticket
+			for i := range 3 {
+				p, err := s.Stage(newMessage("T", int32(i%2), fmt.Sprint("lost", i)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				tickets = append(tickets, p.Ticket)
+			}
+			fault.SetRule(func(c vfs.Call) vfs.Action {
+				if c.Op == vfs.OpWrite && strings.Contains(c.Path, "commitlog") {
+					return vfs.Action{Err: syscall.EIO, Keep: keep}
+				}
+				return vfs.Action{}
+			})
+			for i, ticket := range tickets {
+				if err := s.Commit(ticket); !errors.Is(err, ErrWriteFailed) {
+					t.Errorf("commit %d: %v, want ErrWriteFailed", i, err)
+				}
+				s.OnFlushed(ticket, func(err error) {
+					if !errors.Is(err, ErrWriteFailed) {
+						t.Errorf("flush %d: %v, want ErrWriteFailed", i, err)
+					}
+				})
+			}
+			if _, err := s.Put(newMessage("T", 0, "also lost")); !errors.Is(err, ErrWriteFailed) {
+				t.Errorf("put: %v, want ErrWriteFailed", err)
+			}
+			fault.SetRule(nil)
+			if p := st.put(s, newMessage("T", 0, "x")); p.QueueOffset != 1 {
+				t.Errorf("offset %d after the failure, want 1", p.QueueOffset)
+			}
+			if p := st.put(s, newMessage("T", 1, "y")); p.QueueOffset != 0 {
+				t.Errorf("offset %d after the failure, want 0", p.QueueOffset)
+			}
+			st.wantBodies(s, "T", 0, "good", "x")
+			st.fs = mem
+			st.kill(s)
+			s = st.open()
+			st.wantBodies(s, "T", 0, "good", "x")
+			st.wantBodies(s, "T", 1, "y")
+			if report := st.checked(s); report.Warnings > 0 {
+				t.Errorf("check: %v", report.Problems)
+			}
+		})
+	}
+}
+
+// TestOldTicketsAfterFailure: a ticket of what was written before the failure is good for ever.
+func TestOldTicketsAfterFailure(t *testing.T) {
+	st := newStoreTest(t)
+	s, fault := st.faulty()
+	good := st.put(s, newMessage("T", 0, "good"))
+	fault.SetRule(vfs.FailOn(vfs.OpWrite, "commitlog", syscall.EIO))
+	bad, err := s.Stage(newMessage("T", 0, "bad"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Commit(bad.Ticket); err == nil {
+		t.Fatal("the write did not fail")
+	}
+	for range keptFailures / 2 {
+		if _, err := s.Put(newMessage("T", 0, "bad")); err == nil {
+			t.Fatal("the write did not fail")
+		}
+	}
+	if err := s.Commit(good.Ticket); err != nil {
+		t.Errorf("good ticket: %v", err)
+	}
+	if err := s.Commit(bad.Ticket); err == nil {
+		t.Error("bad ticket: no error")
+	}
+}
+
+// TestDiskFull: writing is refused with path, free bytes and setting; reading, and what was accepted, go on; writing goes on by itself.
+func TestDiskFull(t *testing.T) {
+	st := newStoreTest(t)
+	mem := vfs.NewMem()
+	mem.SetUsage(1<<30, 1<<29)
+	st.fs = mem
+	manual := clock.NewManual(time.Unix(1_700_000_000, 0))
+	st.clock = manual
+	fault := vfs.NewFault(mem)
+	st.fs = fault
+	o := st.options()
+	o.DiskMinFree = 64 << 20
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	defer s.Close()
+	st.put(s, newMessage("T", 0, "one"))
+
+	// Less than asked for is free.
+	mem.SetUsage(1<<30, 10<<20)
+	st.await(manual, time.Second, "refusal", func() bool { return s.Writable() != nil })
+	_, err = s.Put(newMessage("T", 0, "two"))
+	for _, part := range []string{"/store/commitlog", "10485760", "diskMinFreeBytes"} {
+		if !errors.Is(err, ErrDiskFull) || !strings.Contains(err.Error(), part) {
+			t.Fatalf("put: %v, want ErrDiskFull with %q", err, part)
+		}
+	}
+	st.wantBodies(s, "T", 0, "one")
+	mem.SetUsage(1<<30, 1<<29)
+	st.await(manual, time.Second, "writing goes on", func() bool { return s.Writable() == nil })
+	st.put(s, newMessage("T", 0, "two"))
+
+	// A write fails for lack of room although the system shows some: a quota.
+	fault.SetRule(vfs.FailOn(vfs.OpWrite, "commitlog", syscall.EDQUOT))
+	if _, err = s.Put(newMessage("T", 0, "three")); !errors.Is(err, ErrDiskFull) {
+		t.Fatalf("put over quota: %v, want ErrDiskFull", err)
+	}
+	fault.SetRule(nil)
+	st.await(manual, time.Second, "writing goes on", func() bool { return s.Writable() == nil })
+	st.put(s, newMessage("T", 0, "three"))
+	st.wantBodies(s, "T", 0, "one", "two", "three")
+}
+
+// TestDiskRatios: without a wanted number of free bytes the reference's ratios count.
+func TestDiskRatios(t *testing.T) {
+	st := newStoreTest(t)
+	mem := vfs.NewMem()
+	mem.SetUsage(1000, 99)
+	st.fs = mem
+	manual := clock.NewManual(time.Unix(1_700_000_000, 0))
+	st.clock = manual
+	s := st.open()
+	_, err := s.Put(newMessage("T", 0, "x"))
+	if !errors.Is(err, ErrDiskFull) || !strings.Contains(err.Error(), "diskSpaceWarningLevelRatio is 0.90") || !strings.Contains(err.Error(), "0.90") {
+		t.Errorf("put: %v, want ErrDiskFull with the ratio", err)
+	}
+	mem.SetUsage(1000, 101)
+	st.await(manual, time.Second, "writing goes on", func() bool { return s.Writable() == nil })
+	st.put(s, newMessage("T", 0, "x"))
+	if u := s.DiskUsage(); u.Free != 101 || u.Total != 1000 || u.Ratio < 0.89 || u.Ratio > 0.9 {
+		t.Errorf("usage %+v", u)
+	}
+}
+
+// await moves the clock until a condition holds.
+func (t *storeTest) await(c *clock.Manual, step time.Duration, what string, ok func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for !ok() {
+		if ctx.Err() != nil {
+			t.Fatalf("waiting for: %s", what)
+		}
+		c.Advance(step)
+	}
+}
+
+// TestFailedFlush: what was to be flushed is not acknowledged, nothing is written any more, reading goes on, and the next start looks
+// closely.
+func TestFailedFlush(t *testing.T) {
+	st := newStoreTest(t)
+	mem := st.fs
+	st.conf.FlushDiskType = "SYNC_FLUSH"
+	s, fault := st.faulty()
+	st.put(s, newMessage("T", 0, "one"))
+	fault.SetRule(vfs.FailOn(vfs.OpSync, "commitlog", syscall.EIO))
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if _, err := s.Put(newMessage("T", 0, "not promised")); !errors.Is(err, ErrFlushFailed) {
+				t.Errorf("put: %v, want ErrFlushFailed", err)
+			}
+		})
+	}
+	wg.Wait()
+	fault.SetRule(nil)
+	if _, err := s.Put(newMessage("T", 0, "refused")); !errors.Is(err, ErrFlushFailed) || !strings.Contains(err.Error(), "commitlog") {
+		t.Errorf("put afterwards: %v, want ErrFlushFailed with the file", err)
+	}
+	st.wantBodies(s, "T", 0, "one")
+	if err := s.Close(); !errors.Is(err, ErrFlushFailed) {
+		t.Errorf("close: %v, want ErrFlushFailed", err)
+	}
+	st.fs = mem
+	s = st.open()
+	if s.Recovery().Clean {
+		t.Error("the store counts as closed")
+	}
+	if got := st.bodies(s, "T", 0, 0); len(got) == 0 || got[0] != "one" {
+		t.Errorf("messages %v", got)
+	}
+}
+
+// TestFlushTimeout: a flush that takes too long is answered, and the message is there all the same when it ends.
+func TestFlushTimeout(t *testing.T) {
+	st := newStoreTest(t)
+	st.conf.FlushDiskType = "SYNC_FLUSH"
+	manual := clock.NewManual(time.Unix(1_700_000_000, 0))
+	st.clock = manual
+	s, fault := st.faulty()
+	st.put(s, newMessage("T", 0, "one"))
+	release := make(chan struct{})
+	fault.SetRule(func(c vfs.Call) vfs.Action {
+		if c.Op == vfs.OpSync && strings.Contains(c.Path, "commitlog") {
+			return vfs.Action{Before: func() { <-release }}
+		}
+		return vfs.Action{}
+	})
+	result := make(chan error, 1)
+	go func() {
+		_, err := s.Put(newMessage("T", 0, "slow"))
+		result <- err
+	}()
+	var err error
+	st.await(manual, time.Second, "answer", func() bool {
+		select {
+		case err = <-result:
+			return true
+		default:
+			return false
+		}
+	})
+	if !errors.Is(err, ErrFlushTimeout) || !strings.Contains(err.Error(), "5000") {
+		t.Errorf("put: %v, want ErrFlushTimeout with the setting", err)
+	}
+	if n := s.Queue("T", 0).MaxOffset(); n != 1 {
+		t.Errorf("max offset %d before the flush, want 1", n)
+	}
+	fault.SetRule(nil)
+	close(release)
+	st.await(manual, time.Second, "flush", func() bool { return s.Queue("T", 0).MaxOffset() == 2 })
+}
+
+// TestWaitFalse: with SYNC_FLUSH a message that need not wait is answered before the flush, and visible after it.
+func TestWaitFalse(t *testing.T) {
+	st := newStoreTest(t)
+	st.conf.FlushDiskType = "SYNC_FLUSH"
+	fault := vfs.NewFault(st.fs)
+	st.fs = fault
+	s, err := Open(st.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	seen := make(chan Arrival, 2)
+	s.OnArrival(func(a Arrival) { seen <- a })
+	s.Start()
+	st.put(s, newMessage("T", 0, "first"))
+	<-seen
+	release := make(chan struct{})
+	fault.SetRule(func(c vfs.Call) vfs.Action {
+		if c.Op == vfs.OpSync && strings.Contains(c.Path, "commitlog") {
+			return vfs.Action{Before: func() { <-release }}
+		}
+		return vfs.Action{}
+	})
+	m := newMessage("T", 0, "quick")
+	m.WaitStored = false
+	p := st.put(s, m)
+	close(release)
+	a := <-seen
+	if a.PhysicalOffset != p.PhysicalOffset || s.FlushedOffset() < p.PhysicalOffset+int64(p.Size) {
+		t.Errorf("arrival %+v with %d flushed", a, s.FlushedOffset())
+	}
+}
+
+// TestQueueFilesCannotBeWritten: entries wait in memory, messages go on being readable, and the files get them later.
+func TestQueueFilesCannotBeWritten(t *testing.T) {
+	st := newStoreTest(t)
+	mem := st.fs
+	s, fault := st.faulty()
+	fault.SetRule(vfs.FailOn(vfs.OpCreate, "consumequeue", syscall.EACCES))
+	var want []string
+	for i := range 100 {
+		st.put(s, newMessage("T", 0, fmt.Sprint(i)))
+		want = append(want, fmt.Sprint(i))
+	}
+	if err := s.Flush(); !errors.Is(err, syscall.EACCES) {
+		t.Errorf("flush: %v, want the error", err)
+	}
+	st.wantBodies(s, "T", 0, want...)
+	fault.SetRule(nil)
+	if err := s.Flush(); err != nil {
+		t.Errorf("flush: %v", err)
+	}
+	st.close(s)
+	st.fs = mem
+	s = st.open()
+	if len(s.Recovery().Problems) > 0 {
+		t.Error(s.Recovery().Problems)
+	}
+	st.wantBodies(s, "T", 0, want...)
+}
+
+func TestIllegalMessages(t *testing.T) {
+	st := newStoreTest(t)
+	st.conf.MaxMessageSize = 10_000
+	s := st.open()
+	for _, c := range []struct {
+		name string
+		m    *message.Message
+		part string
+	}{
+		{"body too large", newMessage("T", 0, strings.Repeat("x", 10_001)), "maxMessageSize is 10000"},
+		{"properties too large", newMessage("T", 0, "x", "p", strings.Repeat("x", 32_766)), "32767"},
+		{"topic too long", newMessage(strings.Repeat("t", 128), 0, "x"), "127"},
+		{"negative queue", newMessage("T", -1, "x"), "-1"},
+		{"no topic", newMessage("", 0, "x"), "directory"},
+		{"topic leads elsewhere", newMessage("../T", 0, "x"), "../T"},
+		{"no body", &message.Message{Topic: "T"}, "no body"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := s.Put(c.m)
+			if !errors.Is(err, ErrMessageIllegal) || !strings.Contains(err.Error(), c.part) {
+				t.Errorf("%v, want ErrMessageIllegal with %q", err, c.part)
+			}
+			if _, err := s.StageBatch([]message.Message{*newMessage("T", 0, "fine"), *c.m}); !errors.Is(err, ErrMessageIllegal) {
+				t.Errorf("in a batch: %v, want ErrMessageIllegal", err)
+			}
+		})
+	}
+	if got := s.MaxPhysicalOffset(); got != 0 {
+		t.Errorf("%d bytes were written", got)
+	}
+	st.conf.MappedFileSizeCommitLog = 64 << 10
+	if _, err := s.StageBatch([]message.Message{*newMessage("T", 0, "x"), *newMessage("U", 0, "x")}); !errors.Is(err, ErrMessageIllegal) {
+		t.Errorf("batch for two topics: %v", err)
+	}
+	big := make([]message.Message, 10)
+	for i := range big {
+		big[i] = *newMessage("T", 0, strings.Repeat("x", 9000))
+	}
+	if _, err := s.StageBatch(big); !errors.Is(err, ErrMessageIllegal) || !strings.Contains(err.Error(), "mappedFileSizeCommitLog") {
+		t.Errorf("batch that fits into no file: %v", err)
+	}
+	if p := st.put(s, newMessage("T", 0, strings.Repeat("x", 10_000))); p.QueueOffset != 0 {
+		t.Errorf("first message at offset %d", p.QueueOffset)
+	}
+}
