@@ -1,16 +1,15 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/rocketd/rocketd/internal/clock"
 	"github.com/rocketd/rocketd/internal/vfs"
 	"github.com/rocketd/rocketd/message"
 )
@@ -106,16 +105,14 @@ func TestOldTicketsAfterFailure(t *testing.T) {
 }
 
 // TestDiskFull: writing is refused with path, free bytes and setting; reading, and what was accepted, go on; writing goes on by itself.
-func TestDiskFull(t *testing.T) {
-	st := newStoreTest(t)
+func TestDiskFull(t *testing.T) { inBubble(t, testDiskFull) }
+
+func testDiskFull(t *storeTest) {
 	mem := vfs.NewMem()
 	mem.SetUsage(1<<30, 1<<29)
-	st.fs = mem
-	manual := clock.NewManual(time.Unix(1_700_000_000, 0))
-	st.clock = manual
 	fault := vfs.NewFault(mem)
-	st.fs = fault
-	o := st.options()
+	t.fs = fault
+	o := t.options()
 	o.DiskMinFree = 64 << 20
 	s, err := Open(o)
 	if err != nil {
@@ -123,21 +120,21 @@ func TestDiskFull(t *testing.T) {
 	}
 	s.Start()
 	defer s.Close()
-	st.put(s, newMessage("T", 0, "one"))
+	t.put(s, newMessage("T", 0, "one"))
 
-	// Less than asked for is free.
+	// Less than asked for is free: a twentieth of the disk, which is less than diskMinFreeBytes.
 	mem.SetUsage(1<<30, 10<<20)
-	st.await(manual, time.Second, "refusal", func() bool { return s.Writable() != nil })
+	pass(2 * time.Second)
 	_, err = s.Put(newMessage("T", 0, "two"))
-	for _, part := range []string{"/store/commitlog", "10485760", "diskMinFreeBytes"} {
+	for _, part := range []string{"/store/commitlog", "10485760", "diskMinFreeBytes", fmt.Sprint(1 << 30 / 20)} {
 		if !errors.Is(err, ErrDiskFull) || !strings.Contains(err.Error(), part) {
 			t.Fatalf("put: %v, want ErrDiskFull with %q", err, part)
 		}
 	}
-	st.wantBodies(s, "T", 0, "one")
+	t.wantBodies(s, "T", 0, "one")
 	mem.SetUsage(1<<30, 1<<29)
-	st.await(manual, time.Second, "writing goes on", func() bool { return s.Writable() == nil })
-	st.put(s, newMessage("T", 0, "two"))
+	pass(2 * time.Second)
+	t.put(s, newMessage("T", 0, "two"))
 
 	// A write fails for lack of room although the system shows some: a quota.
 	fault.SetRule(vfs.FailOn(vfs.OpWrite, "commitlog", syscall.EDQUOT))
@@ -145,43 +142,29 @@ func TestDiskFull(t *testing.T) {
 		t.Fatalf("put over quota: %v, want ErrDiskFull", err)
 	}
 	fault.SetRule(nil)
-	st.await(manual, time.Second, "writing goes on", func() bool { return s.Writable() == nil })
-	st.put(s, newMessage("T", 0, "three"))
-	st.wantBodies(s, "T", 0, "one", "two", "three")
+	pass(10 * time.Second)
+	t.put(s, newMessage("T", 0, "three"))
+	t.wantBodies(s, "T", 0, "one", "two", "three")
 }
 
 // TestDiskRatios: without a wanted number of free bytes the reference's ratios count.
 func TestDiskRatios(t *testing.T) {
-	st := newStoreTest(t)
-	mem := vfs.NewMem()
-	mem.SetUsage(1000, 99)
-	st.fs = mem
-	manual := clock.NewManual(time.Unix(1_700_000_000, 0))
-	st.clock = manual
-	s := st.open()
-	_, err := s.Put(newMessage("T", 0, "x"))
-	if !errors.Is(err, ErrDiskFull) || !strings.Contains(err.Error(), "diskSpaceWarningLevelRatio is 0.90") || !strings.Contains(err.Error(), "0.90") {
-		t.Errorf("put: %v, want ErrDiskFull with the ratio", err)
-	}
-	mem.SetUsage(1000, 101)
-	st.await(manual, time.Second, "writing goes on", func() bool { return s.Writable() == nil })
-	st.put(s, newMessage("T", 0, "x"))
-	if u := s.DiskUsage(); u.Free != 101 || u.Total != 1000 || u.Ratio < 0.89 || u.Ratio > 0.9 {
-		t.Errorf("usage %+v", u)
-	}
-}
-
-// await moves the clock until a condition holds.
-func (t *storeTest) await(c *clock.Manual, step time.Duration, what string, ok func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	for !ok() {
-		if ctx.Err() != nil {
-			t.Fatalf("waiting for: %s", what)
+	inBubble(t, func(t *storeTest) {
+		mem := vfs.NewMem()
+		mem.SetUsage(1000<<20, 99<<20)
+		t.fs = mem
+		s := t.open()
+		_, err := s.Put(newMessage("T", 0, "x"))
+		if !errors.Is(err, ErrDiskFull) || !strings.Contains(err.Error(), "diskSpaceWarningLevelRatio is 0.90") || !strings.Contains(err.Error(), "used to 0.90") {
+			t.Errorf("put: %v, want ErrDiskFull with the ratio", err)
 		}
-		c.Advance(step)
-	}
+		mem.SetUsage(1000<<20, 101<<20)
+		pass(2 * time.Second)
+		t.put(s, newMessage("T", 0, "x"))
+		if u := s.DiskUsage(); u.Free != 101<<20 || u.Total != 1000<<20 || u.Ratio < 0.89 || u.Ratio > 0.9 {
+			t.Errorf("usage %+v", u)
+		}
+	})
 }
 
 // TestFailedFlush: what was to be flushed is not acknowledged, nothing is written any more, reading goes on, and the next start looks
@@ -222,42 +205,54 @@ func TestFailedFlush(t *testing.T) {
 
 // TestFlushTimeout: a flush that takes too long is answered, and the message is there all the same when it ends.
 func TestFlushTimeout(t *testing.T) {
-	st := newStoreTest(t)
-	st.conf.FlushDiskType = "SYNC_FLUSH"
-	manual := clock.NewManual(time.Unix(1_700_000_000, 0))
-	st.clock = manual
-	s, fault := st.faulty()
-	st.put(s, newMessage("T", 0, "one"))
-	release := make(chan struct{})
-	fault.SetRule(func(c vfs.Call) vfs.Action {
-		if c.Op == vfs.OpSync && strings.Contains(c.Path, "commitlog") {
-			return vfs.Action{Before: func() { <-release }}
-		}
-		return vfs.Action{}
-	})
-	result := make(chan error, 1)
-	go func() {
+	inBubble(t, func(t *storeTest) {
+		t.conf.FlushDiskType = "SYNC_FLUSH"
+		s, fault := t.faulty()
+		t.put(s, newMessage("T", 0, "one"))
+		release := make(chan struct{})
+		fault.SetRule(func(c vfs.Call) vfs.Action {
+			if c.Op == vfs.OpSync && strings.Contains(c.Path, "commitlog") {
+				return vfs.Action{Before: func() { <-release }}
+			}
+			return vfs.Action{}
+		})
+		start := time.Now()
 		_, err := s.Put(newMessage("T", 0, "slow"))
-		result <- err
-	}()
-	var err error
-	st.await(manual, time.Second, "answer", func() bool {
-		select {
-		case err = <-result:
-			return true
-		default:
-			return false
+		if waited := time.Since(start); !errors.Is(err, ErrFlushTimeout) || !strings.Contains(err.Error(), "5000") || waited < 5*time.Second || waited > 7*time.Second {
+			t.Errorf("put: %v after %v, want ErrFlushTimeout with the setting after 5 s", err, waited)
+		}
+		if n := s.Queue("T", 0).MaxOffset(); n != 1 {
+			t.Errorf("max offset %d before the flush, want 1", n)
+		}
+		fault.SetRule(nil)
+		close(release)
+		synctest.Wait()
+		if n := s.Queue("T", 0).MaxOffset(); n != 2 {
+			t.Errorf("max offset %d after the flush, want 2", n)
 		}
 	})
-	if !errors.Is(err, ErrFlushTimeout) || !strings.Contains(err.Error(), "5000") {
-		t.Errorf("put: %v, want ErrFlushTimeout with the setting", err)
-	}
-	if n := s.Queue("T", 0).MaxOffset(); n != 1 {
-		t.Errorf("max offset %d before the flush, want 1", n)
-	}
-	fault.SetRule(nil)
-	close(release)
-	st.await(manual, time.Second, "flush", func() bool { return s.Queue("T", 0).MaxOffset() == 2 })
+}
+
+// TestAsyncFlushInterval: what is written is on disk after flushIntervalCommitLog, or flushCommitLogThoroughInterval when it is little.
+func TestAsyncFlushInterval(t *testing.T) {
+	inBubble(t, func(t *storeTest) {
+		s := t.open()
+		pass(time.Second)
+		t.put(s, newMessage("T", 0, strings.Repeat("x", 20_000)))
+		pass(600 * time.Millisecond)
+		if s.FlushedOffset() != s.MaxPhysicalOffset() {
+			t.Errorf("%d of %d bytes flushed after flushIntervalCommitLog", s.FlushedOffset(), s.MaxPhysicalOffset())
+		}
+		t.put(s, newMessage("T", 0, "little"))
+		pass(2 * time.Second)
+		if s.FlushedOffset() == s.MaxPhysicalOffset() {
+			t.Error("a page that is not full was flushed at once")
+		}
+		pass(10 * time.Second)
+		if s.FlushedOffset() != s.MaxPhysicalOffset() {
+			t.Error("not flushed after flushCommitLogThoroughInterval")
+		}
+	})
 }
 
 // TestWaitFalse: with SYNC_FLUSH a message that need not wait is answered before the flush, and visible after it.

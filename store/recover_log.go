@@ -107,11 +107,9 @@ func (r *recovery) scan(b *rebuilder, from, to, lastMs int64) (err error) {
 // it is not known.
 func (r *recovery) start() (offset, lastMs int64) {
 	first := r.s.files.first()
-	if r.state != nil && r.state.lastRecord >= first {
-		return r.state.lastRecord, r.state.lastRecordMs
-	}
 	if r.state != nil {
-		return first, 0
+		r.lastRecord, r.lastMs = r.state.lastRecord, r.state.lastRecordMs
+		return max(r.state.logEnd, first), r.state.lastRecordMs
 	}
 	last, have := r.lastEntry()
 	if !have {
