@@ -33,7 +33,9 @@ func Run(p Process) int {
 	if !errors.As(err, &known) { // cobra's own: unknown command, unknown flag, missing argument
 		known = &failure{code: ExitUsage, sentence: err.Error() + "; rocketd --help lists commands and flags"}
 	}
-	fmt.Fprintln(p.Stderr, "rocketd: "+known.sentence)
+	if _, err := fmt.Fprintln(p.Stderr, "rocketd: "+known.sentence); err != nil {
+		return max(known.code, ExitFailure) // nobody listens; the code is all that is left
+	}
 	return known.code
 }
 

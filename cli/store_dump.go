@@ -51,7 +51,9 @@ func newStoreDump(p *Process) *cobra.Command {
 				func(d store.Dumped) error { return writeDumped(out, d, f.json, width) },
 				func(problem store.Problem) {
 					damages++
-					fmt.Fprintln(p.Stderr, problem)
+					if _, err := fmt.Fprintln(p.Stderr, problem); err != nil {
+						return // the count is told by the exit code all the same
+					}
 				})
 			err = errors.Join(err, out.Flush())
 			switch {

@@ -74,7 +74,7 @@ type Broker struct {
 	FlushConsumerOffsetHistoryInterval int32
 	// RejectTransactionMessage: refuse half messages. Default: false.
 	RejectTransactionMessage        bool
-	FetchNameSrvAddrByDnsLookup     bool
+	FetchNameSrvAddrByDNSLookup     bool
 	FetchNamesrvAddrByAddressServer bool
 	// SendThreadPoolQueueCapacity: requests that may wait in the send lane; more are answered SYSTEM_BUSY. Default:
 	// 10000.
@@ -113,7 +113,7 @@ type Broker struct {
 	// ShortPollingTimeMills: how long such a pull waits when longPollingEnable is off, in ms. Default: 1000.
 	ShortPollingTimeMills int64
 	// NotifyConsumerIdsChangedEnable: tell the members of a group at once when one comes or goes. Default: true.
-	NotifyConsumerIdsChangedEnable bool
+	NotifyConsumerIdsChangedEnable bool //nolint:revive // Ids is the reference's word
 	HighSpeedMode                  bool
 	CommercialBaseCount            int32
 	CommercialSizePerMsg           int32
@@ -282,7 +282,7 @@ type Broker struct {
 	CompatibleWithOldNameSrv        bool
 	EnableControllerMode            bool
 	ControllerAddr                  string
-	FetchControllerAddrByDnsLookup  bool
+	FetchControllerAddrByDNSLookup  bool
 	SyncBrokerMetadataPeriod        int64
 	CheckSyncStateSetPeriod         int64
 	SyncControllerMetadataPeriod    int64
@@ -362,8 +362,8 @@ type Broker struct {
 	EnableCreateSysGroup                           bool
 	EnableLiteEventMode                            bool
 	LiteEventCheckInterval                         int64
-	LiteTtlCheckInterval                           int64
-	MinLiteTTl                                     int64
+	LiteTTLCheckInterval                           int64
+	MinLiteTTL                                     int64
 	LiteSubscriptionCheckInterval                  int64
 	LiteSubscriptionCheckTimeoutMills              int64
 	PersistConsumerOffsetIncrementally             bool

@@ -31,7 +31,11 @@ func TestDefaultsAgainstApache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	c := defaults(2)
 	lists := map[string]func(*keySet){
 		"BrokerConfig": c.Broker.keys, "MessageStoreConfig": c.Store.keys, "NettyServerConfig": c.Server.keys,
@@ -58,7 +62,7 @@ func TestDefaultsAgainstApache(t *testing.T) {
 			continue
 		}
 		delete(ours, name)
-		if got := javaKind(row.value); got != column[2] && !(got == "String" && enums[column[2]]) {
+		if got := javaKind(row.value); got != column[2] && (got != "String" || !enums[column[2]]) {
 			t.Errorf("%s is a %s, the reference's a %s", name, got, column[2])
 		}
 		if isNull := want == "<null>"; isNull != row.nullable {

@@ -8,9 +8,9 @@ import (
 )
 
 var (
-	// ErrUnknownKey: no section has a key of that name.
+	// ErrUnknownKey means that no section has a key of that name.
 	ErrUnknownKey = errors.New("unknown key")
-	// ErrBlackListed: the key may not be changed at run time (configBlackList).
+	// ErrBlackListed means that the key may not be changed at run time (configBlackList).
 	ErrBlackListed = errors.New("key may not be changed at run time")
 )
 

@@ -115,8 +115,8 @@ func editYAML(old []byte, section Section, changes []Property) ([]byte, error) {
 		value := &yaml.Node{}
 		value.SetString(change.Value)
 		if target := findYAML(top, section, change.Key); target != nil {
-			*target = yaml.Node{Kind: value.Kind, Tag: value.Tag, Value: value.Value, Style: value.Style,
-				HeadComment: target.HeadComment, LineComment: target.LineComment, FootComment: target.FootComment}
+			value.HeadComment, value.LineComment, value.FootComment = target.HeadComment, target.LineComment, target.FootComment
+			*target = *value
 			continue
 		}
 		inner := mappingValue(top, string(section))

@@ -50,7 +50,7 @@ func (c *Config) NamesrvProperties() []byte { return c.properties(SectionNamesrv
 func (c *Config) properties(section Section) []byte {
 	texts := make(map[string]string, 512)
 	for _, k := range c.rows() {
-		if text := k.value.text(); k.section == section && !(k.nullable && text == "") {
+		if text := k.value.text(); k.section == section && (text != "" || !k.nullable) {
 			texts[k.name] = text
 		}
 	}

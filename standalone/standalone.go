@@ -92,8 +92,10 @@ func Start(ctx context.Context, o Options) (*Standalone, error) {
 }
 
 func (s *Standalone) startNamesrv(ctx context.Context, o Options) error {
-	ns, err := namesrv.New(namesrv.Options{Config: o.Config, Log: o.Log.WithField("part", "namesrv"), Clock: o.Clock, FS: o.FS,
-		Addrs: o.NamesrvAddrs, Watcher: o.Watcher})
+	ns, err := namesrv.New(namesrv.Options{
+		Config: o.Config, Log: o.Log.WithField("part", "namesrv"), Clock: o.Clock, FS: o.FS,
+		Addrs: o.NamesrvAddrs, Watcher: o.Watcher,
+	})
 	if err != nil {
 		return err
 	}

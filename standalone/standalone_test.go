@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"strconv"
 	"testing"
 	"time"
 
@@ -48,6 +47,32 @@ func closeIt(t *testing.T, s *Standalone) {
 	if err := s.Close(ctx); err != nil {
 		t.Error(err)
 	}
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func portOf(l net.Listener) string {
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		panic(err) // a listener's address has a port
+	}
+	return port
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l := listen(t)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return portOf(l)
 }
 
 // routeCode asks a name server for a topic's route and returns the answer's code.
@@ -102,28 +127,20 @@ func TestRoles(t *testing.T) {
 
 // A failed start leaves nothing behind: the name server's port is free again.
 func TestFailedStart(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	port, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	free := port.Addr().String()
-	if err := port.Close(); err != nil {
-		t.Fatal(err)
-	}
-	_, takenPort, _ := net.SplitHostPort(taken.Addr().String())
-	_, freePort, _ := net.SplitHostPort(free)
+	taken := listen(t)
+	t.Cleanup(func() {
+		if err := taken.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	takenPort, freePort := portOf(taken), freePort(t)
 
-	_, err = Start(t.Context(), Options{Config: load(t, "broker.listenPort="+takenPort, "namesrv.listenPort="+freePort)})
+	_, err := Start(t.Context(), Options{Config: load(t, "broker.listenPort="+takenPort, "namesrv.listenPort="+freePort)})
 	var failed *StartError
 	if !errors.As(err, &failed) || failed.Part != PartBroker || !errors.Is(err, remoting.ErrPortTaken) {
 		t.Errorf("the broker's port is taken: %v", err)
 	}
-	again, err := net.Listen("tcp", free)
+	again, err := net.Listen("tcp", "127.0.0.1:"+freePort)
 	if err != nil {
 		t.Errorf("the name server still listens: %v", err)
 	} else if err := again.Close(); err != nil {
@@ -138,14 +155,7 @@ func TestFailedStart(t *testing.T) {
 
 // NAMESRV_ADDR is often set for clients and then names this very process.
 func TestOwnNameServerIsNotExternal(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := strconv.Itoa(int(l.Addr().(*net.TCPAddr).AddrPort().Port()))
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	port := freePort(t)
 	other := start(t, Options{Config: load(t), Role: conf.RoleNamesrv})
 	s := start(t, Options{Config: load(t, "namesrv.listenPort="+port, "namesrvAddr=localhost:"+port+";127.0.0.1:"+port+";"+other.NamesrvAddr())})
 	if got := s.Broker().Config().Broker.NamesrvAddr; got != other.NamesrvAddr() {
