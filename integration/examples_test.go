@@ -37,7 +37,8 @@ const received = `MessageExt \[`
 var exampleStories = []struct {
 	name     string
 	programs []program
-	topics   []string // made before the programs start
+	// topics are made before the programs start: a consumer that starts before its topic exists learns of it 30 s later.
+	topics []string
 }{
 	{"quickstart", []program{
 		{class: "quickstart.Producer", want: "SEND_OK", count: 1000},
@@ -66,11 +67,11 @@ var exampleStories = []struct {
 	{"tag filter", []program{
 		{class: "filter.TagFilterConsumer", want: received, count: 40, stays: true, started: "Consumer Started"},
 		{class: "filter.TagFilterProducer", want: "SEND_OK", count: 60},
-	}, nil},
+	}, []string{"TagFilterTest"}},
 	{"sql filter", []program{
 		{class: "filter.SqlFilterConsumer", want: received, count: 3, stays: true, started: "Consumer Started"},
 		{class: "filter.SqlFilterProducer", want: "SEND_OK", count: 10},
-	}, nil},
+	}, []string{"SqlFilterTest"}},
 	{"order", []program{
 		{class: "ordermessage.Producer", want: "SEND_OK", count: 100},
 		{class: "quickstart.Producer", want: "SEND_OK", count: 1000},
@@ -79,20 +80,20 @@ var exampleStories = []struct {
 	{"broadcast", []program{
 		{class: "broadcast.PushConsumer", want: received, count: 100, stays: true, started: "Consumer Started"},
 		{class: "quickstart.Producer", want: "SEND_OK", count: 1000},
-	}, nil},
+	}, []string{"TopicTest"}},
 	{"schedule", []program{
 		{class: "schedule.ScheduledMessageConsumer", want: `Receive message\[msgId`, count: 100, stays: true},
 		{class: "schedule.ScheduledMessageProducer"},
-	}, nil},
+	}, []string{"TestTopic"}},
 	{"timer", []program{
 		{class: "schedule.TimerMessageConsumer", want: `Receive message\[msgId`, count: 10, stays: true},
 		{class: "schedule.TimerMessageProducer", want: "SEND_OK", count: 10},
-	}, nil},
+	}, []string{"TimerTopic"}},
 	{"transaction", []program{{class: "transaction.TransactionProducer", want: "SEND_OK", count: 10, stays: true}}, nil},
 	{"request reply", []program{
 		{class: "rpc.ResponseConsumer", want: "reply to", count: 1, stays: true, started: "Consumer Started"},
 		{class: "rpc.RequestProducer", want: "replyMessage: Message", count: 1},
-	}, nil},
+	}, []string{"RequestTopic"}},
 }
 
 // TestApacheExamples runs Apache's published example programs, unmodified, against rocketd. Some have the name server's
