@@ -197,7 +197,9 @@ func (b *Broker) popTopicAndGroup(topicName, groupName string, queueID int32, c 
 func (b *Broker) popAgain(w *popWait) {
 	if r := w.pop; !r.conn.Closed() {
 		b.runPop(r, !w.last)
+		return
 	}
+	b.pop.waits.wakeOne(w.topic, w.group, w.queueID) // the message is for the next one
 }
 
 // runPop reads for a pop and answers it, or lets it wait.

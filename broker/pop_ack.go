@@ -36,8 +36,12 @@ func (b *Broker) ackMessage(c *remoting.Conn, req *remoting.Command) (*remoting.
 		Offset: h.Offset, BrokerName: cloned(handle.brokerName), Group: cloned(h.ConsumerGroup), PopTime: handle.popTime, QueueID: h.QueueID,
 		StartOffset: handle.startOffset, Topic: cloned(h.Topic),
 	}
-	if b.pop.flight.settle(ack.key(), h.Offset, false) == flightReplaced {
+	switch b.pop.flight.settle(ack.key(), h.Offset, false) {
+	case flightReplaced:
 		return nil, handleReplaced(h.Offset)
+	case flightAcked:
+		return success(), nil // the consumer repeats itself
+	case flightOpen, flightRevived, flightForeign, flightUnknown:
 	}
 	if err := b.putAck(ack, handle.reviveTime(), handle.reviveQueue); err != nil {
 		b.pop.flight.unsettle(ack.key(), h.Offset)
@@ -145,7 +149,7 @@ func (b *Broker) ackBatch(a *body.BatchAck, brokerName string, c *remoting.Conn)
 		Offset: -1, Offsets: []int64{}, BrokerName: brokerName, Group: a.ConsumerGroup, PopTime: a.PopTime, QueueID: a.QueueID,
 		StartOffset: a.StartOffset, Topic: topic,
 	}
-	for i := range len(a.BitSet) * 8 {
+	for i := range int(min(int64(len(a.BitSet))*8, max(high-a.StartOffset, -1)+1)) {
 		offset := a.StartOffset + int64(i)
 		if !a.BitSet.Has(i) || offset < low || offset > high {
 			continue

@@ -58,7 +58,9 @@ func (b *Broker) notification(c *remoting.Conn, req *remoting.Command) (*remotin
 func (b *Broker) notifyAgain(w *popWait) {
 	if r := w.note; !r.conn.Closed() {
 		b.runNotification(r, !w.last)
+		return
 	}
+	b.pop.notes.wakeOne(w.topic, w.group, w.queueID)
 }
 
 func (b *Broker) runNotification(r *notificationRequest, mayWait bool) {
