@@ -95,7 +95,10 @@ func (p *pop) arrived(a store.Arrival) {
 }
 
 // removeTopic forgets a deleted topic.
-func (p *pop) removeTopic(topic string) { p.order.removeTopic(topic) }
+func (p *pop) removeTopic(topic string) {
+	p.order.removeTopic(topic)
+	p.flight.removeTopic(topic)
+}
 
 // removeGroup forgets a deleted group.
 func (p *pop) removeGroup(group string) { p.order.removeGroup(group) }

@@ -135,6 +135,17 @@ func (f *popFlights) revive(key popKey) uint32 {
 	return flight.acked | flight.replaced
 }
 
+// removeTopic has nothing come back of a deleted topic: under its name there may soon be other messages.
+func (f *popFlights) removeTopic(topic string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, flight := range f.table {
+		if key.topic == topic {
+			flight.acked = ^uint32(0)
+		}
+	}
+}
+
 // count is the number of checkpoints that are remembered.
 func (f *popFlights) count() int {
 	f.mu.Lock()
