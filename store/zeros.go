@@ -1,6 +1,10 @@
 package store
 
-import "github.com/rocketd/rocketd/internal/vfs"
+import (
+	"bytes"
+
+	"github.com/rocketd/rocketd/internal/vfs"
+)
 
 // zeroChunk is how much writeZeros writes at a time.
 const zeroChunk = 64 << 10
@@ -18,18 +22,7 @@ func writeZeros(f vfs.File, from, to int64) error {
 	return nil
 }
 
-// allZero tells whether b holds nothing but zeros.
+// allZero tells whether b holds nothing but zeros: its first byte is one, and each byte equals the one before.
 func allZero(b []byte) bool {
-	for len(b) >= 8 {
-		if b[0]|b[1]|b[2]|b[3]|b[4]|b[5]|b[6]|b[7] != 0 {
-			return false
-		}
-		b = b[8:]
-	}
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
+	return len(b) == 0 || b[0] == 0 && bytes.Equal(b[1:], b[:len(b)-1])
 }
