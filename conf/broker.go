@@ -76,12 +76,12 @@ type Broker struct {
 	RejectTransactionMessage        bool
 	FetchNameSrvAddrByDNSLookup     bool
 	FetchNamesrvAddrByAddressServer bool
-	// SendThreadPoolQueueCapacity: requests that may wait in the send lane; more are answered SYSTEM_BUSY. Default:
-	// 10000.
+	// SendThreadPoolQueueCapacity: requests that may wait in the lane for messages given back, at most 10000; more are
+	// answered SYSTEM_BUSY. Default: 10000.
 	SendThreadPoolQueueCapacity int32
 	PutThreadPoolQueueCapacity  int32
-	// PullThreadPoolQueueCapacity: requests that may wait in the pull lane; more are answered SYSTEM_BUSY. Default:
-	// 100000.
+	// PullThreadPoolQueueCapacity: pulls that may wait for old messages to be read; more are answered SYSTEM_BUSY.
+	// Default: 100000.
 	PullThreadPoolQueueCapacity int32
 	// LitePullThreadPoolQueueCapacity: shown in the runtime information only; lite pulls share the pull lane. Default:
 	// 100000.

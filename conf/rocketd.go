@@ -34,7 +34,7 @@ type Rocketd struct {
 	MaxOutboundBytesTotal int64
 	// EventLoops is the number of event loops of each listener. 0: one for each processor, at most 4. Default: 0.
 	EventLoops int32
-	// MaxHeldPulls bounds the pulls that wait for messages; further ones are answered at once. Default: 100000.
+	// MaxHeldPulls bounds the pulls that wait for messages; further ones are answered SYSTEM_BUSY. Default: 100000.
 	MaxHeldPulls int32
 	// MaxTopics bounds the topics of the broker; creating one more is refused. Default: 100000.
 	MaxTopics int32
