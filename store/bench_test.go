@@ -4,6 +4,9 @@ package store
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -228,4 +231,104 @@ func BenchmarkDispatch(b *testing.B) {
 	for i := range b.N {
 		q.append(Entry{QueueOffset: int64(i), PhysicalOffset: int64(i) * 100, Size: 100})
 	}
+}
+
+// drop ends a store as a kill would.
+func drop(b *testing.B, s *Store) {
+	b.Helper()
+	s.closeOnce.Do(func() {
+		s.log.closed.Store(true)
+		close(s.stop)
+		s.running.Wait()
+		if err := s.giveUp(); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+// BenchmarkOpen opens a store of 1 GB of 1 KiB messages in 100 queues: after a clean stop, after a kill right after the last checkpoint and
+// after a kill when the whole log has to be read again. What is still in memory has to be on disk again in each case; ROCKETD_BENCH_GB
+// changes the size.
+func BenchmarkOpen(b *testing.B) {
+	gigabytes := 1
+	if text, ok := os.LookupEnv("ROCKETD_BENCH_GB"); ok {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		gigabytes = n
+	}
+	dir := b.TempDir()
+	options := Options{Dir: dir, FS: vfs.OS{}, Clock: clock.System{}, Log: quiet()}
+	s, err := Open(options)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.Start()
+	m := benchMessage("BenchTopic", 0, 1<<10)
+	for i := 0; s.MaxPhysicalOffset() < int64(gigabytes)<<30; i++ {
+		m.QueueID = int32(i % 100)
+		p, err := s.Stage(m)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if i%16 == 15 {
+			if err := s.Commit(p.Ticket); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	if err := s.index.catchUpAll(); err != nil {
+		b.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	open := func(b *testing.B, prepare func()) {
+		for range b.N {
+			b.StopTimer()
+			prepare()
+			b.StartTimer()
+			s, err := Open(options)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.StopTimer()
+			s.Start()
+			if got := s.MaxPhysicalOffset(); got < int64(gigabytes)<<30 {
+				b.Fatalf("log ends at %d", got)
+			}
+			if err := s.Close(); err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+		}
+	}
+	kill := func() {
+		s, err := Open(options)
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.Start()
+		drop(b, s)
+	}
+	b.Run("clean", func(b *testing.B) {
+		reportCPU(b)
+		open(b, func() {})
+	})
+	b.Run("killed", func(b *testing.B) {
+		reportCPU(b)
+		open(b, kill)
+	})
+	b.Run("killed without checkpoint", func(b *testing.B) {
+		reportCPU(b)
+		open(b, func() {
+			kill()
+			for _, name := range []string{checkpointName, queueStateName} {
+				if err := options.FS.Remove(filepath.Join(dir, name)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	})
 }

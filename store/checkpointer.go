@@ -89,6 +89,9 @@ func (s *Store) checkpointNow(closing bool) error {
 		state.checkpoint.confirmed, state.checkpoint.queueRecord = state.lastRecord, state.lastRecord
 	}
 	state.queues = s.queues.summaries()
+	if state.closed {
+		s.queues.stampSummaries(state.queues)
+	}
 	if err := writeCheckpoint(s.fs, s.dir, &state.checkpoint); err != nil {
 		return err
 	}
@@ -121,4 +124,16 @@ func (t *queueTable) summaries() []queueSummary {
 		q.mu.Unlock()
 	}
 	return out
+}
+
+// stampSummaries notes when the queues' files were changed last: the next start need not look into those that are as they were.
+func (t *queueTable) stampSummaries(list []queueSummary) {
+	for i := range list {
+		sum := &list[i]
+		if q := t.get(sum.topic, sum.id); q != nil {
+			if info, err := t.fs.Stat(t.files.path(q, sum.lastBase)); err == nil {
+				sum.modified = max(info.ModTime().UnixNano(), 0)
+			}
+		}
+	}
 }

@@ -43,6 +43,8 @@ type ConsumeQueue struct {
 	idleFor int // ticks of the writer without a new entry
 	removed bool
 	newFile bool // a file was made since the last sync
+	// stale: files may hold entries behind the end, left by a run that did not end well. Only while a store is opened.
+	stale bool
 }
 
 // Topic is the topic's name.

@@ -166,7 +166,10 @@ type logFiles struct {
 	dirs []string // new files go round them; the first is the directory of a single-path log
 	size int64
 
-	list atomic.Pointer[[]*logFile]
+	list   atomic.Pointer[[]*logFile]
+	listMu sync.Mutex // one replaces the list at a time
+
+	createMu sync.Mutex // one makes files at a time
 }
 
 func newLogFiles(fsys vfs.FS, dirs []string, size int64) *logFiles {
@@ -224,14 +227,21 @@ func (l *logFiles) pathOf(base int64) string {
 	return filepath.Join(dir, offsetName(base))
 }
 
-// create makes the file that begins at base, at its full length, all zeros, and its directory entry durable. One caller at a time.
+// create makes the file that begins at base, at its full length, all zeros, and its directory entry durable. If it exists it is returned.
 func (l *logFiles) create(base int64) (*logFile, error) {
+	l.createMu.Lock()
+	defer l.createMu.Unlock()
+	if f := l.find(base); f != nil {
+		return f, nil
+	}
 	path := l.pathOf(base)
 	w, err := createSized(l.fs, path, l.size)
 	if err != nil {
 		return nil, err
 	}
 	f := &logFile{fs: l.fs, path: path, base: base, size: l.size, f: w}
+	l.listMu.Lock()
+	defer l.listMu.Unlock()
 	files := append(slices.Clone(l.all()), f)
 	l.list.Store(&files)
 	return f, nil
@@ -239,6 +249,8 @@ func (l *logFiles) create(base int64) (*logFile, error) {
 
 // drop takes files out of the list without touching them.
 func (l *logFiles) drop(gone ...*logFile) {
+	l.listMu.Lock()
+	defer l.listMu.Unlock()
 	files := slices.DeleteFunc(slices.Clone(l.all()), func(f *logFile) bool { return slices.Contains(gone, f) })
 	l.list.Store(&files)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 )
 
 // queueStateName is the file that says what the consume queues held at the last checkpoint, so that a start need not look into each of them
@@ -22,7 +23,8 @@ import (
 //	89      8     offset up to which keys are indexed
 //	97      8     name of the last index file as a number, 0: there is none
 //	105     8     number of its next entry
-//	113     …     queues: topic (length, bytes), id, min, max, first file + 1, last file + 1, end of the last record; all numbers as varints
+//	113     …     queues: topic (length, bytes), id, min, max, first file + 1, last file + 1, end of the last record, when the last
+//	              file was modified (ns, 0: not known); all numbers as varints
 //	end-4   4     CRC-32 (IEEE) of all before
 const queueStateName = "queuetable"
 
@@ -52,6 +54,8 @@ type queueSummary struct {
 	firstBase, lastBase int64 // -1: no file
 	// lastEnd is where the record of entry max-1 ends; 0 when that is not known.
 	lastEnd int64
+	// modified is when the last file was changed last, ns since the epoch, for a store that was closed.
+	modified int64
 }
 
 func (s *queueState) append(dst []byte) []byte {
@@ -71,7 +75,7 @@ func (s *queueState) append(dst []byte) []byte {
 		q := &s.queues[i]
 		dst = binary.AppendUvarint(dst, uint64(len(q.topic)))
 		dst = append(dst, q.topic...)
-		for _, v := range [...]int64{int64(q.id), q.min, q.max, q.firstBase + 1, q.lastBase + 1, q.lastEnd} {
+		for _, v := range [...]int64{int64(q.id), q.min, q.max, q.firstBase + 1, q.lastBase + 1, q.lastEnd, q.modified} {
 			dst = binary.AppendUvarint(dst, uint64(v))
 		}
 	}
@@ -117,10 +121,10 @@ func cutQueueSummary(b []byte) (q queueSummary, rest []byte, ok bool) {
 		return q, nil, false
 	}
 	q.topic, b = string(b[used:used+int(n)]), b[used+int(n):]
-	var values [6]int64
+	var values [7]int64
 	for i := range values {
 		v, used := binary.Uvarint(b)
-		if used <= 0 || v > 1<<62 {
+		if used <= 0 || v > math.MaxInt64 {
 			return q, nil, false
 		}
 		values[i], b = int64(v), b[used:]
@@ -131,5 +135,6 @@ func cutQueueSummary(b []byte) (q queueSummary, rest []byte, ok bool) {
 	q.id = int32(values[0])
 	q.min, q.max = values[1], values[2]
 	q.firstBase, q.lastBase, q.lastEnd = values[3]-1, values[4]-1, values[5]
+	q.modified = values[6]
 	return q, b, legalDirectory(q.topic) && q.min <= q.max
 }

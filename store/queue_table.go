@@ -161,7 +161,7 @@ func (t *queueTable) write(minBytes int64) error {
 }
 
 // syncParallel is how many queue files are synced at a time: a journal commits them together.
-const syncParallel = 8
+const syncParallel = 16
 
 // sync makes everything written durable.
 func (t *queueTable) sync() error {

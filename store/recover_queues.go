@@ -42,6 +42,7 @@ func (r *recovery) loadQueuesFromState() error {
 	s := r.s
 	r.known = r.state.logEnd
 	list := make([]*ConsumeQueue, 0, len(r.state.queues))
+	modified := make(map[*ConsumeQueue]int64)
 	for _, sum := range r.state.queues {
 		q := s.queues.obtain(sum.topic, sum.id)
 		q.min.Store(sum.min)
@@ -49,9 +50,15 @@ func (r *recovery) loadQueuesFromState() error {
 		q.tailFrom, q.written, q.synced = sum.max, sum.max, sum.max
 		q.firstBase, q.lastBase, q.lastEnd = sum.firstBase, sum.lastBase, sum.lastEnd
 		list = append(list, q)
+		if r.report.Clean && r.state.closed && sum.modified > 0 {
+			modified[q] = sum.modified
+		}
 	}
 	var mu sync.Mutex
 	return eachQueue(list, func(q *ConsumeQueue) error {
+		if ns, ok := modified[q]; ok && q.unmodified(ns) {
+			return nil
+		}
 		reason, err := q.checkFiles()
 		if err != nil || reason == "" {
 			return err
@@ -64,11 +71,24 @@ func (r *recovery) loadQueuesFromState() error {
 	})
 }
 
+// unmodified tells whether the queue has one file and that was last changed at a time, ns.
+func (q *ConsumeQueue) unmodified(ns int64) bool {
+	files := q.table.files
+	if q.lastBase < 0 || files.base(q.min.Load()) < q.lastBase || q.lastBase != files.base(q.max.Load()-1) {
+		return false
+	}
+	info, err := files.fs.Stat(files.path(q, q.lastBase))
+	return err == nil && info.Size() == files.size && info.ModTime().UnixNano() == ns
+}
+
 // checkFiles compares the files with what is known about the queue: their lengths, its first and its last entry. reason tells what is wrong.
 func (q *ConsumeQueue) checkFiles() (reason string, err error) {
 	files := q.table.files
 	first, end := q.min.Load(), q.max.Load()
+	// The end may lie at a file's end: then it takes a look into the directory to see what is behind it.
+	q.stale = end*entrySize%files.size == 0
 	if first == end {
+		q.stale = true
 		return "", nil
 	}
 	if q.lastBase < 0 || q.lastBase != files.base(end-1) {
@@ -108,6 +128,13 @@ func (q *ConsumeQueue) checkFile(f vfs.File, base, first, end int64) (reason str
 		if !e.written() || e.filler() || at == end-1 && q.lastEnd > 0 && e.end() != q.lastEnd {
 			return fmt.Sprintf("entry %d is %d+%d in file %s", at, e.PhysicalOffset, e.Size, offsetName(base)), nil
 		}
+	}
+	if at := end*entrySize - base; at < files.size {
+		var b [entrySize]byte
+		if _, err := f.ReadAt(b[:], at); err != nil {
+			return "", err
+		}
+		q.stale = !allZero(b[:])
 	}
 	return "", nil
 }
@@ -199,7 +226,7 @@ func (q *ConsumeQueue) load() (reason string, err error) {
 	if reason != "" || len(bases) == 0 {
 		return reason, nil
 	}
-	q.firstBase = bases[0]
+	q.firstBase, q.stale = bases[0], true
 	return "", q.findEnd(bases)
 }
 
@@ -308,7 +335,7 @@ func (q *ConsumeQueue) cut(physical int64) error {
 			high = mid
 		}
 	}
-	q.lastEnd = 0
+	q.lastEnd, q.stale = 0, true
 	if low > q.min.Load() {
 		e, err := read(low - 1)
 		if err != nil {
@@ -332,9 +359,15 @@ func (r *recovery) settleQueues() error {
 		return err
 	}
 	first := s.files.first()
+	unmoved := r.state != nil && r.state.logFirst == first
 	return eachQueue(s.queues.all(), func(q *ConsumeQueue) error {
-		if err := q.eraseBehind(); err != nil {
-			return err
+		if q.stale {
+			if err := q.eraseBehind(); err != nil {
+				return err
+			}
+			q.stale = false
+		} else if unmoved {
+			return nil
 		}
 		return q.raiseMin(first)
 	})

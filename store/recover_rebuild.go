@@ -84,10 +84,10 @@ func (b *rebuilder) place(q *ConsumeQueue, e Entry) {
 		if doubtful {
 			b.reject(q, s)
 		}
-		q.append(e)
+		b.add(q, e)
 	case doubtful && e.QueueOffset == s.QueueOffset+1:
 		b.accept(q, s)
-		q.append(e)
+		b.add(q, e)
 	case !b.full && !doubtful && e.QueueOffset-expected > b.lost/message.MinRecordSize:
 		// Its entries up to here should have been there.
 		b.mark(q, expected, e.QueueOffset)
@@ -114,7 +114,13 @@ func (b *rebuilder) accept(q *ConsumeQueue, e Entry) {
 	case e.QueueOffset < expected:
 		b.r.problem(Warning, b.r.s.queues.files.queueDir(q), -1, "the queue began anew at offset %d after %d: its topic was deleted in between", e.QueueOffset, expected)
 	}
+	b.add(q, e)
+}
+
+// add appends an entry, over whatever may be left there.
+func (b *rebuilder) add(q *ConsumeQueue, e Entry) {
 	q.append(e)
+	q.stale = true
 }
 
 // reject leaves an entry out.

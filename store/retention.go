@@ -63,9 +63,7 @@ func (s *Store) prepareNextFile() {
 	if last == nil || float64(s.log.end.Load()-last.base) < nextFileShare*float64(last.size) {
 		return
 	}
-	s.log.commitMu.Lock()
-	defer s.log.commitMu.Unlock()
-	if s.files.last() != last || s.log.refusal() != nil {
+	if s.log.refusal() != nil {
 		return
 	}
 	if _, err := s.files.create(last.end()); err != nil {
@@ -174,9 +172,7 @@ func (s *Store) removeExpired(set *settings, forced bool) (removed int, err erro
 			}
 			s.logger.WithError(what).Error("the disk is nearly full: a file of the commit log with pending messages is deleted")
 		}
-		s.log.commitMu.Lock()
 		s.files.drop(f)
-		s.log.commitMu.Unlock()
 		if err := f.remove(); err != nil {
 			return removed, err
 		}
