@@ -75,7 +75,7 @@ func (b *Broker) getAllProducers(*remoting.Conn, *remoting.Command) (*remoting.C
 		infos := make([]body.ProducerInfo, 0, len(members))
 		for i := range members {
 			infos = append(infos, body.ProducerInfo{
-				ClientID: members[i].id, RemoteIP: members[i].conn.RemoteAddr().String(),
+				ClientID: members[i].id, RemoteIP: "/" + members[i].conn.RemoteAddr().String(),
 				Language: members[i].language.String(), Version: members[i].version, LastUpdateTimestamp: members[i].updatedMs,
 			})
 		}

@@ -280,4 +280,3 @@ func FuzzParseAttributes(f *testing.F) {
 		}
 	})
 }
-
