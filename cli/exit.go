@@ -59,32 +59,44 @@ func explain(err error, c *conf.Config) *failure {
 		return &failure{code: ExitLocked, err: err, sentence: fmt.Sprintf(
 			"the directory %s is used by another broker process: stop that one, or choose another directory with --data", c.Store.StorePathRootDir)}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.ENOTDIR):
-		return &failure{code: ExitNotWritable, err: err, sentence: fmt.Sprintf(
-			"%s: choose another directory with --data, or make %s writable for this user", plainReason(err), c.Rocketd.DataDir)}
+		return &failure{code: ExitNotWritable, err: err, sentence: notWritable(err)}
 	case isBadAddress(err):
-		return &failure{code: ExitAddress, err: err, sentence: fmt.Sprintf(
-			"the %s cannot listen: %v; --host takes an address of this machine, --advertise a name or address that clients can reach", role, err)}
+		return &failure{code: ExitAddress, err: err, sentence: badAddress(err, role)}
 	default:
 		return &failure{code: ExitFailure, sentence: err.Error(), err: err}
 	}
 }
 
-// plainReason says what the file system refused.
-func plainReason(err error) string {
+// notWritable says what the file system refused and what to do.
+func notWritable(err error) string {
 	var path *fs.PathError
-	where := ""
+	where := "the data directory"
 	if errors.As(err, &path) {
 		where = path.Path
 	}
 	switch {
-	case errors.Is(err, syscall.EROFS):
-		return strings.TrimSpace("the file system of " + where + " is read-only")
 	case errors.Is(err, syscall.ENOSPC):
-		return strings.TrimSpace("the disk is full " + where)
+		return "the disk is full, " + where + " cannot be written: make room, or choose another directory with --data"
+	case errors.Is(err, syscall.EROFS):
+		return where + " lies on a read-only file system: choose another directory with --data"
 	case errors.Is(err, syscall.ENOTDIR):
-		return where + " is not a directory"
+		return where + " lies below something that is not a directory: choose another directory with --data"
 	default:
-		return where + " may not be written by this user"
+		return where + " may not be written by this user: give it the right to, or choose another directory with --data"
+	}
+}
+
+// badAddress says which address is wrong and which flag sets it.
+func badAddress(err error, role string) string {
+	var dns *net.DNSError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &dns):
+		return fmt.Sprintf("the %s cannot start: the host name %s cannot be looked up; --host and --advertise take addresses or names that this machine knows", role, dns.Name)
+	case errors.As(err, &op) && op.Addr != nil:
+		return fmt.Sprintf("the %s cannot listen on %s: that is no address of this machine; --host takes one of its addresses, or 0.0.0.0 for all", role, op.Addr)
+	default:
+		return fmt.Sprintf("the %s cannot listen: %v; --host takes an address of this machine", role, err)
 	}
 }
 

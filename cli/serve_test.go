@@ -214,7 +214,7 @@ func TestServeObstacles(t *testing.T) {
 		{"broker's port taken", append(local(t.TempDir()), "--broker-port", port), ExitPortTaken, []string{"port " + port + " of the broker is taken", "--broker-port"}},
 		{"name server's port taken", append(local(t.TempDir()), "--namesrv-port", port), ExitPortTaken, []string{"port " + port + " of the name server is taken", "--namesrv-port"}},
 		{"directory used", local(used), ExitLocked, []string{used, "is used by another broker process", "--data"}},
-		{"directory below a file", local(filepath.Join(file, "data")), ExitNotWritable, []string{file, "is not a directory", "--data"}},
+		{"directory below a file", local(filepath.Join(file, "data")), ExitNotWritable, []string{file, "not a directory", "--data"}},
 		{"address of another machine", local(t.TempDir(), "--host", "192.0.2.1"), ExitAddress, []string{"192.0.2.1", "--host"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
