@@ -1,8 +1,8 @@
 package timer
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"strconv"
 	"testing"
 	"time"
@@ -34,6 +34,7 @@ type bench struct {
 	open_ int // maxOpen
 	tm    *Timer
 	keys  int
+	lines bytes.Buffer // what was logged
 }
 
 // newBench has a small wheel, so that opening is quick: 2,560 slots of a second, a roll window of 600.
@@ -52,7 +53,7 @@ func newBench(t testing.TB, change ...func(b *bench)) *bench {
 }
 
 func (b *bench) options() Options {
-	return Options{Store: b.log, FS: b.fault, Dir: "store", Clock: b.clock, Log: quiet(), Config: &b.conf, slots: b.slots, maxOpen: b.open_}
+	return Options{Store: b.log, FS: b.fault, Dir: "store", Clock: b.clock, Log: b.logger(), Config: &b.conf, slots: b.slots, maxOpen: b.open_}
 }
 
 func (b *bench) open() {
@@ -81,9 +82,10 @@ func (b *bench) restart() {
 	b.open()
 }
 
-func quiet() *logrus.Entry {
+func (b *bench) logger() *logrus.Entry {
 	l := logrus.New()
-	l.SetOutput(io.Discard)
+	l.SetOutput(&b.lines)
+	l.SetFormatter(&logrus.TextFormatter{DisableTimestamp: true, DisableColors: true})
 	return logrus.NewEntry(l)
 }
 

@@ -12,17 +12,18 @@ import (
 	"github.com/rocketd/rocketd/internal/vfs"
 )
 
-// Layout of config/timercheck. The reference reads and writes the first 56 bytes of a file of 4096. All that is written here lies in the
-// first 512 bytes and is written at once.
+// Layout of config/timercheck. The reference reads and writes the first 56 bytes of a file of 4096. Ours are two blocks behind, of which each
+// write replaces the older one before it replaces the header: whatever a crash tears, one of them is whole.
 const (
 	checkpointFile = 4096
 	headerSize     = 56
-	ownPosition    = 64
-	checkpointSize = 512
-	ownMagic       = 0x524B44544D523031 // "RKDTMR01"
-	ownFixed       = 8 + headerSize + 8*8
+	blockPosition  = 1024
+	blockStride    = 1024
+	blocks         = 2
+	blockMagic     = 0x524B44544D523031 // "RKDTMR01"
+	blockFixed     = 8 + headerSize + 9*8
 	barrierSize    = 3 * 8
-	ownSize        = ownFixed + maxBarriers*barrierSize + 4
+	blockSize      = blockFixed + maxBarriers*barrierSize + 4
 )
 
 // header is the reference's part of the checkpoint (TimerCheckpoint).
@@ -41,7 +42,8 @@ type checkpoint struct {
 	header
 	// own tells that what follows is valid: the reference has not written the file since.
 	own       bool
-	clean     bool // the room was closed properly
+	seq       int64 // number of the write
+	clean     bool  // the room was closed properly
 	progress  progress
 	logEnd    int64 // where the timer log ended
 	oldest    int64 // units before are done
@@ -64,63 +66,96 @@ func parseHeader(b []byte) header {
 	return header{at(0), at(1), at(2), at(3), at(4), at(5), at(6)}
 }
 
-// encode fills b, which has checkpointSize bytes.
+// encode fills b, which has blockSize bytes.
 func (c *checkpoint) encode(b []byte) {
 	be := binary.BigEndian
 	clear(b)
-	c.append(b[:0])
-	own := be.AppendUint64(b[ownPosition:ownPosition], ownMagic)
-	own = c.append(own)
+	out := be.AppendUint64(b[:0], blockMagic)
+	out = c.append(out)
 	clean := int64(0)
 	if c.clean {
 		clean = 1
 	}
 	for _, v := range [...]int64{
-		clean, c.progress.mark.out, c.progress.mark.pos, c.logEnd, c.oldest, c.precision, c.slots,
-		int64(len(c.progress.barriers)),
+		c.seq, clean, c.progress.mark.out, c.progress.mark.pos, c.logEnd, c.oldest, c.precision, c.slots, int64(len(c.progress.barriers)),
 	} {
-		own = be.AppendUint64(own, uint64(v))
+		out = be.AppendUint64(out, uint64(v))
 	}
 	for _, r := range c.progress.barriers {
-		own = be.AppendUint64(own, uint64(r.pos))
-		own = be.AppendUint64(own, uint64(r.mark.out))
-		own = be.AppendUint64(own, uint64(r.mark.pos))
+		out = be.AppendUint64(out, uint64(r.pos))
+		out = be.AppendUint64(out, uint64(r.mark.out))
+		out = be.AppendUint64(out, uint64(r.mark.pos))
 	}
-	own = own[:ownSize-4]
-	be.PutUint32(own[ownSize-4:ownSize], crc32.Checksum(own, castagnoli))
+	be.PutUint32(b[blockSize-4:], crc32.Checksum(b[:blockSize-4], castagnoli))
 }
 
-// parseCheckpoint reads what encode or the reference wrote. b has at least headerSize bytes.
-func parseCheckpoint(b []byte) checkpoint {
-	c := checkpoint{header: parseHeader(b)}
-	if len(b) < checkpointSize {
-		return c
-	}
+// parseBlock reads what encode wrote.
+func parseBlock(b []byte) (c checkpoint, ok bool) {
 	be := binary.BigEndian
-	own := b[ownPosition:][:ownSize]
-	if be.Uint64(own) != ownMagic || be.Uint32(own[ownSize-4:]) != crc32.Checksum(own[:ownSize-4], castagnoli) ||
-		parseHeader(own[8:]) != c.header {
-		return c
+	if len(b) < blockSize || be.Uint64(b) != blockMagic || be.Uint32(b[blockSize-4:]) != crc32.Checksum(b[:blockSize-4], castagnoli) {
+		return c, false
 	}
-	at := func(i int) int64 { return int64(be.Uint64(own[8+headerSize+8*i:])) }
-	n := at(7)
+	at := func(i int) int64 { return int64(be.Uint64(b[8+headerSize+8*i:])) }
+	n := at(8)
 	if n < 0 || n > maxBarriers {
-		return c
+		return c, false
 	}
+	c.header = parseHeader(b[8:])
 	c.own = true
-	c.clean = at(0) == 1
-	c.progress.mark = mark{at(1), at(2)}
-	c.logEnd, c.oldest, c.precision, c.slots = at(3), at(4), at(5), at(6)
+	c.seq, c.clean = at(0), at(1) == 1
+	c.progress.mark = mark{at(2), at(3)}
+	c.logEnd, c.oldest, c.precision, c.slots = at(4), at(5), at(6), at(7)
 	for i := range int(n) {
-		c.progress.barriers = append(c.progress.barriers, barrier{at(8 + 3*i), mark{at(9 + 3*i), at(10 + 3*i)}})
+		c.progress.barriers = append(c.progress.barriers, barrier{at(9 + 3*i), mark{at(10 + 3*i), at(11 + 3*i)}})
 	}
-	return c
+	return c, true
+}
+
+// parseCheckpoint reads what was written here or by the reference. b has at least headerSize bytes.
+func parseCheckpoint(b []byte) checkpoint {
+	h := parseHeader(b)
+	var newest checkpoint
+	var known []header
+	for i := range blocks {
+		at := blockPosition + i*blockStride
+		if len(b) < at {
+			break
+		}
+		if c, ok := parseBlock(b[at:]); ok {
+			known = append(known, c.header)
+			if !newest.own || c.seq > newest.seq {
+				newest = c
+			}
+		}
+	}
+	if !newest.own || !h.madeOf(known) {
+		return checkpoint{header: h}
+	}
+	return newest
+}
+
+// madeOf tells whether each field of h is that of one of headers: else the reference has written it since.
+func (h *header) madeOf(headers []header) bool {
+	fields := func(h *header) [7]int64 {
+		return [...]int64{h.readMs, h.logPos, h.queueOffset, h.masterOffset, h.stateVersion, h.timestamp, h.counter}
+	}
+	own := fields(h)
+	for i, v := range own {
+		found := false
+		for j := range headers {
+			found = found || fields(&headers[j])[i] == v
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
 }
 
 // checkpointWriter is the open file.
 type checkpointWriter struct {
 	f   vfs.File
-	buf [checkpointSize]byte
+	buf [blockSize]byte
 }
 
 // loadCheckpoint reads the file; found is false when there is none or it is too short to be one.
@@ -132,7 +167,7 @@ func loadCheckpoint(fsys vfs.FS, path string) (c checkpoint, found bool, err err
 	if err != nil {
 		return c, false, fmt.Errorf("open timer checkpoint: %w", err)
 	}
-	var b [checkpointSize]byte
+	var b [checkpointFile]byte
 	n, err := f.ReadAt(b[:], 0)
 	if cerr := f.Close(); n == 0 && err == nil {
 		err = cerr
@@ -166,8 +201,13 @@ func openCheckpoint(fsys vfs.FS, path string) (*checkpointWriter, error) {
 }
 
 func (w *checkpointWriter) write(c *checkpoint) error {
+	c.seq++
 	c.encode(w.buf[:])
-	if _, err := w.f.WriteAt(w.buf[:], 0); err != nil {
+	at := blockPosition + c.seq%blocks*blockStride
+	if _, err := w.f.WriteAt(w.buf[:], at); err != nil {
+		return fmt.Errorf("write timer checkpoint: %w", err)
+	}
+	if _, err := w.f.WriteAt(w.buf[8:8+headerSize], 0); err != nil {
 		return fmt.Errorf("write timer checkpoint: %w", err)
 	}
 	return nil

@@ -29,6 +29,7 @@ type putBatch struct {
 	records  []relay.Record
 	record   message.Record
 	suffixes []byte
+	cancels  int // rolling cancels among messages
 }
 
 // entries reads up to n entries of q from an offset on. The result is valid until the next call.
@@ -49,11 +50,13 @@ func (b *putBatch) clear() {
 	clear(b.records)
 	b.taken, b.messages, b.sources = b.taken[:0], b.messages[:0], b.sources[:0]
 	b.topics, b.records, b.suffixes = b.topics[:0], b.records[:0], b.suffixes[:0]
+	b.cancels = 0
 }
 
 // deliver puts back one batch of what is due. It tells whether there may be more.
 func (t *Timer) deliver(now int64) bool {
 	w := &t.window
+	t.rolling = false
 	if t.retryAt > now && t.retryAt <= now+retryPause.Milliseconds() {
 		return false
 	}
@@ -65,6 +68,10 @@ func (t *Timer) deliver(now int64) bool {
 	var readErr error
 	for len(b.messages) < deliverBatch && w.nextDue() <= now {
 		e := w.pop()
+		if e.magic&magicRoll == 0 && b.cancels > 0 {
+			w.push(e) // one of the cancels that roll may be for it: they are to be enqueued first
+			break
+		}
 		if err := t.prepare(e, now); err != nil {
 			if !useless(err) && !errors.Is(err, errMismatch) && !errors.Is(err, relay.ErrNoTarget) && t.retries < readTries {
 				w.push(e)
@@ -166,8 +173,16 @@ func (t *Timer) prepare(e entry, now int64) error {
 	if !rolls && t.cancelled(e, topic, &p, now) {
 		return nil
 	}
+	if rolls && t.rolledBefore(e) {
+		t.count(topic, e.pos, -e.counts(), now)
+		return nil
+	}
 	var m message.Message
 	if rolls {
+		t.rolling = true
+		if e.magic&magicDelete != 0 {
+			b.cancels++
+		}
 		t.rebuild.Again(r, &m)
 	} else if err := t.rebuild.Real(r, &m); err != nil {
 		return err
@@ -181,26 +196,30 @@ func (t *Timer) prepare(e entry, now int64) error {
 	return nil
 }
 
-// cancelled tells whether a cancel in the timer's slot meets it, and counts that.
+// cancelled tells whether a cancel meets the timer, and counts that.
 func (t *Timer) cancelled(e entry, topic string, p *traced, now int64) bool {
 	if p.cancels {
-		return true // a cancel whose slot was over before it came
+		return true // a cancel whose unit is damaged
 	}
-	cancels := t.window.cancels[t.wheel.key(e.out)]
-	if len(cancels) == 0 || p.unique == "" {
+	if len(t.window.cancels) == 0 || p.unique == "" {
 		return false
 	}
-	c := cancels[t.cancelKey(p.unique)]
-	if c == nil {
-		c = cancels[t.cancelKeyLong(topic, p.unique)]
+	slot := t.wheel.key(e.out)
+	if e.late { // it is not in the slot it was wanted in
+		own, err := parseTimer(&t.put.record, t.precision)
+		if err != nil {
+			return false
+		}
+		slot = t.wheel.key(own.due - 1)
 	}
+	c := t.window.cancels.find(t.cancelKey(p.unique, slot), t.cancelKeyLong(topic, p.unique, slot))
 	if c == nil {
 		return false
 	}
-	if c.met {
-		t.count(topic, e.pos, -1, now)
+	t.count(topic, e.pos, -1, now)
+	if c.hits++; c.hits <= len(c.units) {
+		t.count(c.topic, c.units[c.hits-1], 1, now)
 	}
-	c.met = true
 	t.counts.cancelled.Add(1)
 	return true
 }
@@ -288,7 +307,7 @@ func (t *Timer) countDelivered(stored int) {
 	}
 }
 
-// count changes the metrics for the unit at pos, never when there is none.
+// count changes the metrics for the unit at pos.
 func (t *Timer) count(topic string, pos, n, now int64) {
 	t.metrics.add(topic, n, now)
 	t.recount.note(topic, pos, n)

@@ -3,7 +3,6 @@ package timer
 import (
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"strconv"
 
 	"github.com/sirupsen/logrus"
@@ -25,6 +24,7 @@ type request struct {
 	due         int64     // when it is wanted, ms
 	topic       string    // real topic; does not alias the record
 	key         cancelKey // of a cancel
+	id          rollID
 }
 
 // errNoTimer says that a record in the system topic is none of a timer.
@@ -36,6 +36,7 @@ var errOccupied = errors.New("slot is occupied")
 // enqueue takes the next messages from the system topic. It tells whether there may be more.
 func (t *Timer) enqueue(now int64) bool {
 	t.arrived.Store(false)
+	t.backlog = false
 	q := t.o.Store.Queue(message.TopicTimer, 0)
 	if q == nil {
 		return false
@@ -78,7 +79,13 @@ func (t *Timer) enqueue(now int64) bool {
 	t.changed = t.changed || last != t.queueOffset
 	moved := last != t.queueOffset
 	t.queueOffset = last
-	t.admit(t.requests[:taken], now)
+	t.backlog = last < q.MaxOffset()
+	t.counts.enqueued.Add(int64(taken))
+	for i := range t.requests[:taken] {
+		r := &t.requests[i]
+		t.count(r.topic, r.pos, r.u.counts(), now)
+	}
+	t.admit(t.requests[:taken])
 	return moved && len(entries) == enqueueBatch
 }
 
@@ -118,13 +125,19 @@ func (t *Timer) read(e store.Entry, now int64) (request, error) {
 	}
 	r.topic = t.rebuild.Intern(p.realTopic)
 	r.due, r.stored = p.due, m.StoreTimestamp
+	if t.identify {
+		r.id = t.rollIDOf(m, &p)
+	}
 	r.u = unit{
-		magic: magicDefault, written: now, out: max(p.due-1, t.progress.mark.out),
+		magic: magicDefault, written: now, out: p.due - 1,
 		offset: e.PhysicalOffset, size: e.Size, hash: t.names.note(r.topic), mark: markLive,
+	}
+	if r.u.out < t.progress.mark.out && p.due <= now {
+		r.u.out = now - 1 // its place is gone by
 	}
 	if p.cancels != "" {
 		r.u.magic |= magicDelete
-		r.key = t.cancelKey(p.cancels)
+		r.key = t.cancelKey(p.cancels, t.wheel.key(p.due-1))
 	}
 	if out, roll := t.rollPoint(now, r.u.out); roll {
 		r.u.magic |= magicRoll
@@ -135,9 +148,12 @@ func (t *Timer) read(e store.Entry, now int64) (request, error) {
 
 // timerProperties are what a record in the system topic says.
 type timerProperties struct {
+	out       int64 // TIMER_OUT_MS
 	due       int64 // when the message is wanted, ms
 	realTopic string
+	unique    string
 	cancels   string // TIMER_DEL_UNIQKEY
+	rollTimes int32
 }
 
 // parseTimer reads a record of the system topic. What was sent to this broker has its time less one in TIMER_OUT_MS. What the reference has
@@ -146,7 +162,6 @@ func parseTimer(m *message.Record, precision int64) (timerProperties, error) {
 	var p timerProperties
 	out := ""
 	var asked wish
-	rolled := false
 	m.Properties.Range(func(key, value string) bool {
 		switch key {
 		case message.KeyTimerOutMs:
@@ -161,8 +176,14 @@ func parseTimer(m *message.Record, precision int64) (timerProperties, error) {
 			asked.delayMs = value
 		case message.KeyTimerDeliverMs:
 			asked.deliverMs = value
+		case message.KeyUniqueKey:
+			p.unique = value
 		case message.KeyTimerRollTimes:
-			rolled = true
+			times, err := strconv.ParseInt(value, 10, 32)
+			if err != nil {
+				times = 1
+			}
+			p.rollTimes = int32(times)
 		}
 		return true
 	})
@@ -175,9 +196,9 @@ func parseTimer(m *message.Record, precision int64) (timerProperties, error) {
 	case p.realTopic == "":
 		return p, fmt.Errorf("%w: no property %s", errNoTimer, message.KeyRealTopic)
 	}
-	p.due = ms + 1
+	p.out, p.due = ms, ms+1
 	if ms%precision == 0 {
-		p.due = asked.exact(ms, precision, m.StoreTimestamp, rolled)
+		p.due = asked.exact(ms, precision, m.StoreTimestamp, p.rollTimes != 0)
 	}
 	return p, nil
 }
@@ -293,38 +314,15 @@ func (t *Timer) freeSlotLocked(key, now int64) (int64, bool) {
 	return 0, false
 }
 
-// admit takes the units that belong to open slots into memory, and counts them all.
-func (t *Timer) admit(requests []request, now int64) {
+// admit takes the units that belong to open slots into memory.
+func (t *Timer) admit(requests []request) {
 	for i := range requests {
 		r := &requests[i]
-		t.counts.enqueued.Add(1)
-		e := entryOf(&r.u, r.pos, r.due)
-		t.count(r.topic, r.pos, e.counts(), now)
-		t.window.admit(t.wheel.key(r.u.out), e, r)
+		t.window.admit(t.wheel.key(r.u.out), entryOf(&r.u, r.pos, r.due), r)
 	}
 	if len(t.window.heap) > t.maxOpen {
 		t.window.shrink(t.maxOpen/2, t.precision)
 	}
-}
-
-// cancelKey is a TIMER_DEL_UNIQKEY, hashed twice: two keys are not taken for one another.
-type cancelKey [2]uint64
-
-func (t *Timer) cancelKey(s string) cancelKey {
-	return cancelKey{maphash.String(t.seeds[0], s), maphash.String(t.seeds[1], s)}
-}
-
-// cancelKeyLong is the key of topic + "+" + unique.
-func (t *Timer) cancelKeyLong(topic, unique string) (k cancelKey) {
-	for i := range k {
-		var h maphash.Hash
-		h.SetSeed(t.seeds[i])
-		_, _ = h.WriteString(topic)              //nolint:errcheck // never fails
-		_, _ = h.WriteString(deleteKeySeparator) //nolint:errcheck // never fails
-		_, _ = h.WriteString(unique)             //nolint:errcheck // never fails
-		k[i] = h.Sum64()
-	}
-	return k
 }
 
 // skip counts and reports a message that is given up.

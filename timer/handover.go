@@ -16,7 +16,7 @@ func (t *Timer) handOver() error {
 	now := t.o.Clock.NowMs()
 	t.collectSafe()
 	t.forgetCancels(now)
-	err := t.bury()
+	err := errors.Join(t.bury(), t.writeCheckpoint(now)) // what follows is not in the order of the system topic
 	err = errors.Join(err, t.rewriteSlots(now))
 	err = errors.Join(err, t.seal(now))
 	err = errors.Join(err, t.flush())
@@ -120,7 +120,8 @@ func (t *Timer) waiting(key int64) (units []unit, positions []int64, mixed bool,
 	pos := t.wheel.head(key)
 	t.wheel.mu.Unlock()
 	t.reader.reset()
-	for pos != noUnit {
+	begin := t.log.begin()
+	for pos != noUnit && pos >= begin {
 		u, ok, err := t.reader.unit(pos)
 		if err != nil {
 			return nil, nil, false, err
@@ -197,15 +198,4 @@ func (t *Timer) sealUnit(key, now int64) (u unit, ok bool, err error) {
 		magic: magicDelete, written: now, out: max(t.wheel.start(key), min(t.safe.mark.out, t.wheel.start(key+1)-1)),
 		offset: e.PhysicalOffset, size: e.Size, mark: markSeal,
 	}, true, nil
-}
-
-// forgetCancels takes back what cancels that met their target will be counted again after the next start.
-func (t *Timer) forgetCancels(now int64) {
-	for _, cancels := range t.window.cancels {
-		for _, c := range cancels {
-			if c.met {
-				t.metrics.add(c.topic, -1, now)
-			}
-		}
-	}
 }

@@ -45,7 +45,7 @@ func newTimerLog(fsys vfs.FS, dir string, fileSize int64) *timerLog {
 	return &timerLog{fsys: fsys, dir: dir, fileSize: fileSize}
 }
 
-// load lists the files. A file of another length than configured is an error, but for the last one, which a crash may have left short.
+// load lists the files. Files that do not fit the configured length are an error.
 func (l *timerLog) load() error {
 	entries, err := l.fsys.ReadDir(l.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,14 +64,42 @@ func (l *timerLog) load() error {
 		}
 		l.files = append(l.files, &logFile{base: base})
 	}
-	slices.SortFunc(l.files, func(a, b *logFile) int { return int(max(-1, min(1, a.base-b.base))) })
-	for i, file := range l.files {
-		if err := l.checkLength(file, i == len(l.files)-1); err != nil {
+	slices.SortFunc(l.files, func(a, b *logFile) int { return compare(a.base, b.base) })
+	for _, file := range l.files {
+		if err := l.checkLength(file); err != nil {
 			return err
 		}
 	}
+	return l.fillGaps()
+}
+
+// fillGaps makes files of zeros where files are missing between others: their units are found to be damaged later.
+func (l *timerLog) fillGaps() error {
+	var missing []int64
+	for i := 1; i < len(l.files); i++ {
+		for base := l.files[i-1].base + l.fileSize; base < l.files[i].base; base += l.fileSize {
+			missing = append(missing, base)
+		}
+	}
+	if len(missing) > maxGaps {
+		return fmt.Errorf("timer log %s: %d files are missing between %d and %d", l.dir, len(missing), l.files[0].base, l.files[len(l.files)-1].base)
+	}
+	for _, base := range missing {
+		f, err := l.fsys.OpenFile(l.path(base), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+		if err == nil {
+			err = errors.Join(f.Truncate(l.fileSize), f.Close())
+		}
+		if err != nil {
+			return fmt.Errorf("create timer log: %w", err)
+		}
+		l.files = append(l.files, &logFile{base: base})
+	}
+	slices.SortFunc(l.files, func(a, b *logFile) int { return compare(a.base, b.base) })
 	return nil
 }
+
+// maxGaps bounds the files that may be missing between others.
+const maxGaps = 1000
 
 const nameDigits = 20
 
@@ -79,7 +107,8 @@ func (l *timerLog) path(base int64) string {
 	return filepath.Join(l.dir, fmt.Sprintf("%0*d", nameDigits, base))
 }
 
-func (l *timerLog) checkLength(file *logFile, last bool) error {
+// checkLength fails for a file that is longer than configured. A crash may have left one short.
+func (l *timerLog) checkLength(file *logFile) error {
 	info, err := l.fsys.Stat(l.path(file.base))
 	if err != nil {
 		return fmt.Errorf("timer log: %w", err)
@@ -87,7 +116,7 @@ func (l *timerLog) checkLength(file *logFile, last bool) error {
 	switch size := info.Size(); {
 	case size == l.fileSize:
 		return nil
-	case last && size < l.fileSize:
+	case size < l.fileSize:
 		f, err := l.open(file.base)
 		if err != nil {
 			return err
@@ -121,7 +150,7 @@ func (l *timerLog) acquire(pos int64) (*logFile, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	base := pos - pos%l.fileSize
-	i, ok := slices.BinarySearchFunc(l.files, base, func(f *logFile, b int64) int { return int(max(-1, min(1, f.base-b))) })
+	i, ok := slices.BinarySearchFunc(l.files, base, func(f *logFile, b int64) int { return compare(f.base, b) })
 	if !ok || pos < 0 {
 		return nil, fmt.Errorf("timer log %s: no file holds position %d: %w", l.dir, pos, fs.ErrNotExist)
 	}
@@ -180,14 +209,7 @@ func (l *timerLog) readAt(p []byte, pos int64) (int, error) {
 
 // stage gives u the next position and notes its bytes for write. It fails only when a new file cannot be made.
 func (l *timerLog) stage(u *unit) (int64, error) {
-	left := l.fileSize - l.end%l.fileSize
-	if left < unitSize+blankSize {
-		if err := l.finishFile(left); err != nil {
-			return 0, err
-		}
-		left = l.fileSize
-	}
-	if left == l.fileSize {
+	if l.end%l.fileSize == 0 {
 		if err := l.create(l.end); err != nil {
 			return 0, err
 		}
@@ -199,19 +221,16 @@ func (l *timerLog) stage(u *unit) (int64, error) {
 	l.staged = slices.Grow(l.staged, unitSize)[:len(l.staged)+unitSize]
 	u.put(l.staged[len(l.staged)-unitSize:])
 	l.end += unitSize
+	if left := l.fileSize - l.end%l.fileSize; left < unitSize+blankSize {
+		if err := l.finishFile(left); err != nil {
+			return 0, err
+		}
+	}
 	return pos, nil
 }
 
-// finishFile fills the file up, unless that was done before a rollback, and moves on to the next one.
+// finishFile writes what is staged and a filler of left bytes, and moves on to the next file.
 func (l *timerLog) finishFile(left int64) error {
-	if !l.hasFile(l.end) {
-		err := l.write()
-		l.end += left
-		return err
-	}
-	if len(l.staged) == 0 {
-		l.at = l.end
-	}
 	l.staged = slices.Grow(l.staged, blankSize)[:len(l.staged)+blankSize]
 	putBlank(l.staged[len(l.staged)-blankSize:], left)
 	if err := l.write(); err != nil {

@@ -121,18 +121,31 @@ func (m *metrics) forget(drop func(topic string) bool) {
 	}
 }
 
-func (m *metrics) snapshot() metricsFile {
+// snapshot returns the counts, as they are shown or as they are.
+func (m *metrics) snapshot(v view) metricsFile {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f := metricsFile{DataVersion: m.version, TimingCount: make(map[string]metricsCount, len(m.counts))}
 	for topic, c := range m.counts {
-		f.TimingCount[topic] = metricsCount{max(0, c.count), c.changed}
+		n := c.count
+		if v == shown {
+			n = max(0, n)
+		}
+		f.TimingCount[topic] = metricsCount{n, c.changed}
 	}
 	return f
 }
 
-func (m *metrics) encode() []byte {
-	data, err := json.Marshal(m.snapshot())
+// view chooses between counts.
+type view bool
+
+const (
+	shown view = false // never below zero
+	raw   view = true
+)
+
+func (m *metrics) encode(v view) []byte {
+	data, err := json.Marshal(m.snapshot(v))
 	if err != nil {
 		panic("timer: counts cannot be encoded: " + err.Error())
 	}
@@ -148,7 +161,7 @@ func (m *metrics) save(fsys vfs.FS, path string, d relay.Durability) error {
 	if !changed {
 		return nil
 	}
-	data := m.encode()
+	data := m.encode(raw)
 	if err := relay.ReplaceFile(fsys, path, data, d); err != nil {
 		return err
 	}

@@ -77,7 +77,12 @@ func (t *Timer) beginOpening(last int64) bool {
 
 // readChain reads up to n units of the chain, newest first.
 func (t *Timer) readChain(o *opening, n int) (read int, err error) {
+	begin := t.log.begin()
 	for o.pos != noUnit && read < n {
+		if o.pos < begin {
+			o.pos = noUnit // what was in files that are removed is done
+			break
+		}
 		u, ok, err := t.reader.unit(o.pos)
 		if err != nil {
 			return read, err
@@ -104,7 +109,7 @@ func (t *Timer) take(o *opening, u *unit, pos int64) (cost int, err error) {
 		if o.again {
 			return 1, nil
 		}
-		return 4, t.takeCancel(o, u)
+		return 4, t.takeCancel(o, u, pos)
 	}
 	e := entryOf(u, pos, u.out+1)
 	cost = 1
@@ -123,7 +128,7 @@ func (t *Timer) take(o *opening, u *unit, pos int64) (cost int, err error) {
 }
 
 // takeCancel reads whom a cancel is for. A cancel counts for its whole slot, also for what is due earlier than itself.
-func (t *Timer) takeCancel(o *opening, u *unit) error {
+func (t *Timer) takeCancel(o *opening, u *unit, pos int64) error {
 	rec, err := t.o.Store.Record(u.offset)
 	if err != nil {
 		return notGone(err)
@@ -133,7 +138,7 @@ func (t *Timer) takeCancel(o *opening, u *unit) error {
 		return nil //nolint:nilerr // what cannot be read cancels nothing
 	}
 	if p, err := parseTimer(&t.put.record, t.precision); err == nil && p.cancels != "" {
-		t.window.addCancel(o.key, t.cancelKey(p.cancels), t.rebuild.Intern(p.realTopic))
+		t.window.cancels.add(o.key, t.cancelKey(p.cancels, t.wheel.key(p.due-1)), t.rebuild.Intern(p.realTopic), pos)
 	}
 	return nil
 }
@@ -198,6 +203,7 @@ func (t *Timer) frontier() mark {
 // closeSlots blanks the slots whose timers are all delivered, and the put messages on disk.
 func (t *Timer) closeSlots(now int64) {
 	last := t.wheel.key(t.durable.mark.out) - 1
+	t.closeCancels(last, now)
 	if last < t.closed {
 		return
 	}
@@ -212,17 +218,6 @@ func (t *Timer) closeSlots(now int64) {
 	}
 	t.wheel.mu.Unlock()
 	t.closed = last + 1
-	for key, cancels := range t.window.cancels {
-		if key > last {
-			continue
-		}
-		for _, c := range cancels {
-			if !c.met {
-				t.count(c.topic, never, 1, now)
-			}
-		}
-		delete(t.window.cancels, key)
-	}
 	if len(t.window.heap) == 0 && cap(t.window.heap) > keepHeap {
 		t.window.heap = nil
 	}

@@ -23,7 +23,7 @@ func (t *Timer) newRecount() *recount {
 
 // note counts what happened to the unit at pos.
 func (r *recount) note(topic string, pos, n int64) {
-	if r != nil && (pos < r.at || pos >= r.end) {
+	if r != nil && n != 0 && (pos < r.at || pos >= r.end) {
 		r.counts[topic] += n
 	}
 }
@@ -62,11 +62,7 @@ func (t *Timer) recountUnit(u *unit) {
 			return
 		}
 	}
-	if u.deletes() {
-		t.recount.counts[topic]--
-	} else {
-		t.recount.counts[topic]++
-	}
+	t.recount.counts[topic] += u.counts()
 }
 
 // topicOf reads the real topic of a unit's message.

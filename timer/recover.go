@@ -35,7 +35,7 @@ func (t *Timer) recover() error {
 	if problem := t.metrics.load(t.o.FS, t.configPath("timermetrics")); problem != nil {
 		t.o.Log.WithError(problem).Warn("timer metrics are damaged, they are counted anew")
 	}
-	for topic := range t.metrics.snapshot().TimingCount {
+	for topic := range t.metrics.snapshot(shown).TimingCount {
 		t.names.note(topic)
 	}
 	r.trusted = r.cp.own && r.cp.precision == t.precision && r.cp.slots == t.wheel.slots()
@@ -57,12 +57,18 @@ func (t *Timer) recover() error {
 	t.undurable = unsafeProgress{p: t.progress.clone()}
 	t.window.reset(t.wheel.key(t.progress.mark.out))
 	t.closed = t.window.until
+	if err := t.noteCut(&r); err != nil {
+		return err
+	}
 	if err := t.recoverQueue(&r); err != nil {
 		return err
 	}
 	t.suspect = !r.cp.clean || !r.trusted || r.relinks > 0
+	if err := t.noteRolled(&r); err != nil {
+		return err
+	}
 	t.startSweeper(&r)
-	if t.suspect && t.log.end > t.sweeper.at {
+	if t.suspect {
 		t.recount = t.newRecount()
 	}
 	t.cp, t.wheelAt = r.cp, r.wheelAt
@@ -117,6 +123,13 @@ func (t *Timer) emptyWheel(r *recovery, why error) error {
 	}
 	r.rebuilt = true
 	clear(t.wheel.pages)
+	if r.cp.own && r.cp.logPos != t.log.begin() {
+		// No checkpoint may go on saying that the file holds something.
+		r.cp.logPos = t.log.begin()
+		if err := errors.Join(t.writer.write(&r.cp), t.writer.sync()); err != nil {
+			return err
+		}
+	}
 	return t.file.reset()
 }
 
@@ -199,6 +212,18 @@ func (t *Timer) finishLog(r *recovery) error {
 	return t.log.cut(end)
 }
 
+// noteCut makes it durable that nothing is said about positions behind the log's end any more, before other units take the place of those that
+// were cut off. The checkpoint still has the old end: should the machine crash again, they will be missed again.
+func (t *Timer) noteCut(r *recovery) error {
+	if r.cutAt < 0 || !r.cp.own {
+		return nil
+	}
+	r.cp.progress = t.progress.clone()
+	r.cp.clean = false
+	r.cp.logPos, r.cp.oldest = r.wheelAt, min(r.cp.oldest, t.log.begin())
+	return errors.Join(t.writer.write(&r.cp), t.writer.sync())
+}
+
 // recoverQueue finds the next message of the system topic to enqueue, and enqueues again what should have a unit but lost it.
 func (t *Timer) recoverQueue(r *recovery) error {
 	q := t.o.Store.Queue(message.TopicTimer, 0)
@@ -214,15 +239,17 @@ func (t *Timer) recoverQueue(r *recovery) error {
 			from = q.MinOffset()
 		}
 	}
-	if r.lastPos == noUnit && r.cp.own && r.cp.logEnd == t.log.end { // it never had one
-		from = known
+	if r.trusted && r.cutAt < 0 { // all that the checkpoint knows of is there
+		from = max(from, known)
 	}
 	from = min(max(from, q.MinOffset()), q.MaxOffset())
 	t.queueOffset = min(max(from, known), q.MaxOffset())
 	if from >= t.queueOffset {
 		return nil
 	}
-	return t.enqueueAgain(r, from, t.queueOffset)
+	rest, err := t.enqueueAgain(from, t.queueOffset, &r.relinks)
+	t.queueOffset = rest // what could not be linked yet is enqueued when its slot is free
+	return err
 }
 
 // offsetBehind is the queue offset behind the message of the log's last unit, -1 when it is not known.
@@ -242,56 +269,19 @@ func (t *Timer) offsetBehind(r *recovery) int64 {
 	return m.QueueOffset + 1
 }
 
-// enqueueAgain goes through messages of the system topic that were enqueued once. Those that are not done and have no unit any more get a
-// new one.
-func (t *Timer) enqueueAgain(r *recovery, from, to int64) error {
-	q := t.o.Store.Queue(message.TopicTimer, 0)
-	now := t.o.Clock.NowMs()
-	for from < to {
-		entries, err := t.put.entries(q, from, int(min(enqueueBatch, to-from)))
-		if err != nil {
-			return fmt.Errorf("read the timer queue at %d: %w", from, err)
-		}
-		if len(entries) == 0 {
-			break
-		}
-		t.requests = t.requests[:0]
-		for _, e := range entries {
-			from = e.QueueOffset + 1
-			if e.QueueOffset >= to {
-				break
-			}
-			req, err := t.read(e, now)
-			switch {
-			case useless(err):
-				t.skip(now, e.PhysicalOffset, err)
-			case err != nil:
-				return fmt.Errorf("read timer message at %d: %w", e.PhysicalOffset, err)
-			case !t.doneOnce(&req):
-				t.requests = append(t.requests, req)
-			}
-		}
-		taken, err := t.link(t.requests, now)
-		if err != nil && !errors.Is(err, errOccupied) {
-			return err
-		}
-		r.relinks += int64(taken)
-		t.counts.repaired.Add(int64(taken))
-		if taken < len(t.requests) {
-			t.queueOffset = t.requests[taken].queueOffset
-			return nil // the rest is enqueued when the old ones are delivered
-		}
-	}
-	return nil
-}
+// lastMessages is how many messages before the end of the system topic may come from rolls that the checkpoint does not know of.
+const lastMessages = 10_000
 
-// doneOnce tells whether a message that was enqueued once, at about the time it was stored, is done: delivered, or rolled on into a newer
-// message.
-func (t *Timer) doneOnce(r *request) bool {
-	r.u.written = max(r.stored, r.u.out-maxUnitDelay)
-	if r.due-1 < t.progress.mark.out {
-		return true
+// noteRolled remembers, after a kill, which timers had been rolled on: those whose roll is not in the checkpoint would roll twice.
+func (t *Timer) noteRolled(r *recovery) error {
+	q := t.o.Store.Queue(message.TopicTimer, 0)
+	if q == nil || r.cp.clean {
+		return nil
 	}
-	point, rolled := t.rollPoint(r.stored, r.due-1)
-	return rolled && point < t.progress.mark.out
+	rolled, err := t.rolledSince(max(q.MinOffset(), min(r.cp.queueOffset, q.MaxOffset()-lastMessages)))
+	if err != nil {
+		return err
+	}
+	t.rolledOn = rolledOn{rolled, t.log.end, t.o.Clock.NowMs()}
+	return nil
 }

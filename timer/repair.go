@@ -2,6 +2,7 @@ package timer
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sirupsen/logrus"
 
@@ -53,21 +54,21 @@ func (t *Timer) repair(r *unitReader, pos, now int64) error {
 		return err
 	}
 	t.suspect = true
-	rec := recovery{}
-	if from+1 < to {
-		if err := t.enqueueAgain(&rec, from+1, min(to, t.queueOffset)); err != nil {
+	linked := int64(0)
+	if to = min(to, t.queueOffset); from+1 < to {
+		rest, err := t.enqueueAgain(from+1, to, &linked)
+		if err != nil {
 			return err
 		}
+		if rest < to {
+			return fmt.Errorf("%w: queue offset %d", errOccupied, rest)
+		}
 	}
-	t.o.Log.WithFields(logrus.Fields{"position": pos, "from": from + 1, "to": to, "enqueued": rec.relinks}).
+	t.o.Log.WithFields(logrus.Fields{"position": pos, "from": from + 1, "to": to, "enqueued": linked}).
 		Warn("a unit of the timer log is damaged, the messages around it were enqueued again")
-	for p := first; p <= last; p = t.log.next(p) {
-		if err := t.fillDead(p, now); err != nil {
-			return err
-		}
-	}
+	err = t.fillDead(first, last, now)
 	r.reset()
-	return nil
+	return err
 }
 
 // neighbour goes from a damaged unit to the next one that is whole and in the order of the system topic. It returns the last damaged
@@ -108,13 +109,23 @@ func (t *Timer) queueOffsetOf(u *unit, otherwise int64) (int64, error) {
 	return m.QueueOffset, nil
 }
 
-// fillDead writes a dead unit over a damaged one.
-func (t *Timer) fillDead(pos, now int64) error {
+// fillDead writes dead units over the damaged ones from first to last.
+func (t *Timer) fillDead(first, last, now int64) error {
 	u := unit{prev: noUnit, magic: magicDelete, written: now, out: now, offset: 0, size: 1, mark: markDead}
-	var b [unitSize]byte
-	u.put(b[:])
-	if err := t.log.writeAt(b[:], pos); err != nil {
-		return fmt.Errorf("repair timer log at %d: %w", pos, err)
+	var block []byte
+	at := first
+	for p := first; p <= last; p = t.log.next(p) {
+		if p != at+int64(len(block)) || len(block) >= largeBlock*unitSize {
+			if err := t.log.writeAt(block, at); err != nil {
+				return fmt.Errorf("repair timer log at %d: %w", at, err)
+			}
+			at, block = p, block[:0]
+		}
+		block = slices.Grow(block, unitSize)[:len(block)+unitSize]
+		u.put(block[len(block)-unitSize:])
+	}
+	if err := t.log.writeAt(block, at); err != nil {
+		return fmt.Errorf("repair timer log at %d: %w", at, err)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (t *Timer) startSweeper(r *recovery) {
 	s.reader = newUnitReader(t.log)
 	s.moved = make(map[int64]struct{})
 	s.at = t.log.begin()
-	if r.trusted {
+	if r.trusted && r.cutAt < 0 {
 		s.at = max(s.at, min(r.cp.oldest, t.log.end))
 	}
 	s.rolled = s.at

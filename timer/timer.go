@@ -109,10 +109,13 @@ type Timer struct {
 	retryAt     int64
 	retries     int
 	savedAt     int64
+	rolling     bool // the last batch had timers that roll
+	backlog     bool // the system topic has more than was enqueued
 	changed     bool // something was enqueued since the checkpoint was written
 	delivered   bool // something was delivered, safely, since the checkpoint was written
 	suspect     bool // a slot may hold two units of one message
-	repaired    map[int64]bool
+	identify    bool // read fills request.id
+	rolledOn    rolledOn
 	seeds       [2]maphash.Seed
 	quiet       map[string]*relay.Throttle
 
@@ -145,7 +148,7 @@ func Open(o Options) (*Timer, error) {
 		o.Config = &conf.Default().Store
 	}
 	t := &Timer{o: o, wake: make(chan struct{}, 1), stop: make(chan struct{}), metrics: newMetrics(), names: newNames(),
-		repaired: make(map[int64]bool), quiet: make(map[string]*relay.Throttle)}
+		quiet: make(map[string]*relay.Throttle)}
 	t.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 	if err := t.size(); err != nil {
 		return nil, err
@@ -317,9 +320,19 @@ func (t *Timer) watchClock(now int64) bool {
 			p.stepBack(now, t.log.end)
 		}
 	}
+	t.forgetCancels(now)
 	t.window.reset(t.wheel.key(t.progress.mark.out))
 	t.closed = min(t.closed, t.window.until)
-	return t.writeCheckpoint(now) == nil
+	err := t.writeCheckpoint(now)
+	if err == nil {
+		// What comes now must not look delivered, not even after a crash of the machine.
+		err = t.writer.sync()
+	}
+	if err != nil {
+		t.progress.mark.out = now // so that this is done again
+		t.warn(now, "the timer checkpoint cannot be written, it will be tried again", err, nil)
+	}
+	return err == nil
 }
 
 // settle notes how far everything is delivered, and takes over what became safe.
@@ -332,6 +345,9 @@ func (t *Timer) settle(now int64) {
 	}
 	t.collectDurable()
 	t.closeSlots(now)
+	if t.rolledOn.rolled != nil && t.progress.mark.out > t.rolledOn.at {
+		t.rolledOn = rolledOn{}
+	}
 }
 
 // copyProgress is from, in to's memory.

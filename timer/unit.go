@@ -61,6 +61,17 @@ func (u *unit) deletes() bool { return u.magic&magicDelete != 0 }
 // cancels: the unit is a cancel for its own slot. A cancel that rolls is on its way to another one (TimerMessageStore.dequeue).
 func (u *unit) cancels() bool { return u.deletes() && !u.rolls() }
 
+// counts is what the unit adds to the number of timers.
+func (u *unit) counts() int64 { return countOf(u.magic) }
+
+// countOf is 1 for a timer; a cancel takes one off.
+func countOf(magic int32) int64 {
+	if magic&magicDelete != 0 {
+		return -1
+	}
+	return 1
+}
+
 // ours: the unit was written here, so that out is exact.
 func (u *unit) ours() bool { return u.mark != 0 }
 

@@ -154,11 +154,7 @@ func (w *wheel) link(u *unit, pos int64) {
 		s = slot{key: key, first: pos}
 	}
 	s.last = pos
-	if u.deletes() {
-		s.num--
-	} else {
-		s.num++
-	}
+	s.num += int32(u.counts())
 	w.put(key, s)
 }
 

@@ -1,6 +1,7 @@
 package timer
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ type wheelFile struct {
 	onDisk   []uint32 // checksum of each page as it is in the file
 	fresh    bool     // made since the directory was synced
 	lists    []int    // scratch
+	written  []int    // pages written since the last sync
 	buf      []byte   // scratch
 }
 
@@ -210,12 +212,16 @@ func (f *wheelFile) writePages() error {
 			return fmt.Errorf("write %s: %w", f.path, err)
 		}
 		f.onDisk[i] = pageSum(data)
+		f.written = append(f.written, i)
 	}
 	return nil
 }
 
 func (f *wheelFile) sync() error {
 	err := errors.Join(f.sums.Sync(), f.f.Sync())
+	if err == nil {
+		err = f.settle()
+	}
 	if err == nil && f.fresh {
 		err = f.fsys.SyncDir(filepath.Dir(f.path))
 		f.fresh = err != nil
@@ -223,6 +229,20 @@ func (f *wheelFile) sync() error {
 	if err != nil {
 		return fmt.Errorf("sync timer wheel: %w", err)
 	}
+	return nil
+}
+
+// settle takes back that the pages written may have their old content.
+func (f *wheelFile) settle() error {
+	var sums [sumSize]byte
+	for _, i := range f.written {
+		binary.BigEndian.PutUint32(sums[:], f.onDisk[i])
+		binary.BigEndian.PutUint32(sums[4:], f.onDisk[i])
+		if _, err := f.sums.WriteAt(sums[:], int64(i)*sumSize); err != nil {
+			return err
+		}
+	}
+	f.written = f.written[:0]
 	return nil
 }
 
@@ -249,13 +269,9 @@ func pageSum(data []byte) uint32 {
 // zeroPageSum is the checksum of a page of zeros.
 var zeroPageSum = crc32.Checksum(make([]byte, pageSize), castagnoli) //nolint:gochecknoglobals // a constant that must be computed
 
+// isZero tells whether b holds nothing but zeros: its first byte is one, and each byte equals the one before.
 func isZero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
+	return len(b) == 0 || b[0] == 0 && bytes.Equal(b[1:], b[:len(b)-1])
 }
 
 func noEOF(err error) error {

@@ -24,13 +24,8 @@ func entryOf(u *unit, pos, due int64) entry {
 	return entry{mark: mark{u.out, pos}, offset: u.offset, written: u.written, due: due, size: u.size, magic: u.magic, hash: u.hash, late: u.out < u.written}
 }
 
-// counts is what the entry adds to the number of timers: a cancel takes one off.
-func (e *entry) counts() int64 {
-	if e.magic&magicDelete != 0 {
-		return -1
-	}
-	return 1
-}
+// counts is what the entry adds to the number of timers.
+func (e *entry) counts() int64 { return countOf(e.magic) }
 
 // window is the open slots: those before until, and what is known of the one being opened. Their timers wait in a heap by exact
 // millisecond. It belongs to the worker.
@@ -39,7 +34,7 @@ type window struct {
 	until   int64   // slots before are open
 	opening *opening
 	partial *partial
-	cancels map[int64]map[cancelKey]*cancel // by slot
+	cancels cancels
 }
 
 // partial is the last open slot when it has more timers than memory may hold: those up to loaded are in the heap.
@@ -47,12 +42,6 @@ type partial struct {
 	key     int64
 	loaded  mark
 	waiting int // of those in the heap
-}
-
-// cancel is a cancel of an open slot.
-type cancel struct {
-	topic string
-	met   bool // it met its target
 }
 
 // opening is a slot whose chain is being read.
@@ -96,11 +85,6 @@ func (w *window) shrink(n int, precision int64) {
 		}
 	}
 	w.until = key + 1
-	for k := range w.cancels {
-		if k >= w.until {
-			delete(w.cancels, k)
-		}
-	}
 }
 
 // reset closes all slots; those from key on are to be opened.
@@ -114,12 +98,13 @@ func (w *window) reset(key int64) {
 // admit takes in what was just enqueued, if its slot is open.
 func (w *window) admit(key int64, e entry, r *request) {
 	opening := w.opening != nil && w.opening.key == key
-	if key >= w.until && !opening {
-		return
-	}
+	open := opening || key < w.until
 	switch {
 	case r.u.cancels():
-		w.addCancel(key, r.key, r.topic)
+		if open || e.late {
+			w.cancels.add(key, r.key, r.topic, r.pos)
+		}
+	case !open:
 	case opening:
 		w.opening.add(e)
 	case w.partial != nil && w.partial.key == key:
@@ -132,16 +117,9 @@ func (w *window) admit(key int64, e entry, r *request) {
 	}
 }
 
-func (w *window) addCancel(key int64, k cancelKey, topic string) {
-	if w.cancels == nil {
-		w.cancels = make(map[int64]map[cancelKey]*cancel)
-	}
-	if w.cancels[key] == nil {
-		w.cancels[key] = make(map[cancelKey]*cancel)
-	}
-	if w.cancels[key][k] == nil {
-		w.cancels[key][k] = &cancel{topic: topic}
-	}
+// late tells whether timers that came too late for their slot wait.
+func (w *window) late() bool {
+	return slices.ContainsFunc(w.heap, func(e entry) bool { return e.late })
 }
 
 // bound is where the order is not known any more: everything before it that waits is in the heap.
