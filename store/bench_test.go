@@ -285,6 +285,7 @@ func BenchmarkOpen(b *testing.B) {
 		b.Fatal(err)
 	}
 	open := func(b *testing.B, prepare func()) {
+		b.Helper()
 		for range b.N {
 			b.StopTimer()
 			prepare()

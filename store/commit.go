@@ -186,7 +186,7 @@ func (l *commitLog) takeBack(cause error, written []span) error {
 
 	l.garbage = append(l.garbage, written...)
 	// If it fails now the next write begins with it.
-	_ = l.clean() //nolint:errcheck // see above
+	_ = l.clean()
 	return cause
 }
 

@@ -82,7 +82,7 @@ func (q *ConsumeQueue) append(e Entry) {
 	q.lastEnd = e.end()
 	if (q.max.Load()-q.written)*entrySize >= eagerWriteBytes {
 		// An error stays until the writer's next tick, which reports it.
-		_ = q.writeLocked() //nolint:errcheck // see above
+		_ = q.writeLocked()
 		q.trimLocked(keptEntriesMost)
 	}
 	q.activateLocked()

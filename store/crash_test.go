@@ -112,7 +112,7 @@ func (c *crashRun) script() {
 		c.send(s, []string{"A", "C"}[i%2], 200)
 	}
 	c.sendBatch(s, "B", 3)
-	_ = s.Close() //nolint:errcheck // crashes are what this is about
+	_ = s.Close() // crashes are what this is about
 }
 
 // verify opens what is left and compares it with what was acknowledged and staged. strict: everything acknowledged must be there.
@@ -196,6 +196,7 @@ func (c *crashRun) bodyAt(s *Store, topic string, offset int64) (string, bool) {
 // TestCrashAtEveryOperation crashes at each operation of a run, keeps what was synced and a random part of the rest (a crash of the
 // machine) or all of it (a kill of the process), and opens the store again.
 func TestCrashAtEveryOperation(t *testing.T) {
+	t.Parallel()
 	step := int64(1)
 	if testing.Short() {
 		step = 11
@@ -224,6 +225,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 
 // TestFailAtEveryOperation lets each operation of a run fail once, with and without half of a write done.
 func TestFailAtEveryOperation(t *testing.T) {
+	t.Parallel()
 	step := int64(1)
 	if testing.Short() {
 		step = 11

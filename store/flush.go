@@ -79,7 +79,7 @@ func (f *flusher) run(stop <-chan struct{}) {
 			lastFull = now
 		}
 		// The error is the log's from now on, and the answer of everybody who waits.
-		_ = f.flush() //nolint:errcheck // see above
+		_ = f.flush()
 	}
 }
 

@@ -8,5 +8,5 @@ func totalMemory() int64 {
 	if err := unix.Sysinfo(&info); err != nil {
 		return assumedMemory
 	}
-	return int64(uint64(info.Totalram) * uint64(info.Unit))
+	return int64(info.Totalram) * int64(info.Unit)
 }

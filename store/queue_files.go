@@ -126,7 +126,7 @@ func (c *queueFiles) put(f *queueFile) error {
 func (c *queueFiles) evictLocked() error {
 	var err error
 	for e := c.lru.Back(); e != nil && c.lru.Len() > maxOpenQueueFiles; {
-		f, _ := e.Value.(*queueFile) //nolint:errcheck // the list holds nothing else
+		f, _ := e.Value.(*queueFile) // the list holds nothing else
 		e = e.Prev()
 		if f.users == 0 {
 			err = errors.Join(err, c.forgetLocked(f))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -99,18 +98,6 @@ func (t *queueTable) all() []*ConsumeQueue {
 	for _, q := range t.queues {
 		list = append(list, q)
 	}
-	return list
-}
-
-// sorted returns the queues by topic and number.
-func (t *queueTable) sorted() []*ConsumeQueue {
-	list := t.all()
-	slices.SortFunc(list, func(a, b *ConsumeQueue) int {
-		if c := strings.Compare(a.topic, b.topic); c != 0 {
-			return c
-		}
-		return int(a.id) - int(b.id)
-	})
 	return list
 }
 

@@ -43,7 +43,7 @@ func (t *storeTest) aged(before func(*Store)) *Store {
 		before(s)
 	}
 	s.Start()
-	t.Cleanup(func() { _ = s.Close() }) //nolint:errcheck // closed before where it matters
+	t.Cleanup(func() { _ = s.Close() }) // closed before where it matters
 	return s
 }
 

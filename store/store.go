@@ -234,13 +234,13 @@ func (s *Store) MinPhysicalOffset() int64 { return s.files.first() }
 // MaxPhysicalOffset is where the log ends: everything below is written.
 func (s *Store) MaxPhysicalOffset() int64 { return s.log.end.Load() }
 
-// FlushedOffset: everything below is on disk.
+// FlushedOffset is the offset below which everything is on disk.
 func (s *Store) FlushedOffset() int64 { return s.log.flushed.Load() }
 
-// DispatchedOffset: everything below is visible in its queue.
+// DispatchedOffset is the offset below which everything is visible in its queue.
 func (s *Store) DispatchedOffset() int64 { return s.log.dispatched.Load() }
 
-// IndexedOffset: the keys of everything below are indexed.
+// IndexedOffset is the offset below which the keys of everything are indexed.
 func (s *Store) IndexedOffset() int64 { return s.index.position.Load() }
 
 // EarliestTime is the store time, ms, of the first record, -1 when there is none.

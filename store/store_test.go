@@ -65,7 +65,7 @@ func (t *storeTest) open() *Store {
 		t.Fatalf("open: %v", err)
 	}
 	s.Start()
-	t.Cleanup(func() { _ = s.Close() }) //nolint:errcheck // closed before where it matters
+	t.Cleanup(func() { _ = s.Close() }) // closed before where it matters
 	return s
 }
 

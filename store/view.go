@@ -26,8 +26,10 @@ func newView(fsys vfs.FS, path string, size int64) (*view, error) {
 	v := &view{}
 	v.refs.Store(1)
 	m, ok, err := f.Map(int(size))
-	if err != nil || !ok {
-		// A machine that is out of mappings can still read.
+	if err != nil {
+		ok = false // a machine that is out of mappings can still read
+	}
+	if !ok {
 		v.f = f
 		return v, nil
 	}
@@ -58,11 +60,11 @@ func (v *view) release() {
 	}
 	// Nothing can be done about an error of unmapping or closing a file that was only read.
 	if v.m != nil {
-		_ = v.m.Unmap() //nolint:errcheck // see above
+		_ = v.m.Unmap()
 		v.data = nil
 	}
 	if v.f != nil {
-		_ = v.f.Close() //nolint:errcheck // see above
+		_ = v.f.Close()
 	}
 }
 
