@@ -1,10 +1,14 @@
 package broker
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 
 	"github.com/rocketd/rocketd/conf"
+	"github.com/rocketd/rocketd/internal/vfs"
 	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/remoting/body"
 )
@@ -50,6 +54,20 @@ func (b *Broker) buildAdmin() {
 	}
 }
 
+// saveConfig writes changes into brokerConfigPath.
+func (b *Broker) saveConfig(c *conf.Config, changes []conf.Property) error {
+	path := c.Broker.BrokerConfigPath
+	old, err := vfs.ReadFile(b.fs, path, maxStateFileBytes)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	text, err := c.EditBrokerFile(old, changes)
+	if err != nil {
+		return err
+	}
+	return vfs.WriteFileAtomic(b.fs, path, text)
+}
+
 // changeConfig changes configuration keys and saves them; an error leaves everything as it was.
 func (b *Broker) changeConfig(changes []conf.Property) error {
 	err := b.updateConfig(func(c *conf.Config) (*conf.Config, error) {
@@ -57,7 +75,7 @@ func (b *Broker) changeConfig(changes []conf.Property) error {
 		if err != nil || next.Broker.BrokerConfigPath == "" {
 			return next, err
 		}
-		return next, next.SaveBroker(changes)
+		return next, b.saveConfig(next, changes)
 	})
 	if err != nil {
 		return err

@@ -4,30 +4,25 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 )
 
-// SaveBroker writes run-time changes of the broker's keys into brokerConfigPath, so that they hold after a restart.
-// Only the lines of those keys are touched or added, comments and order stay. The file is replaced as a whole.
-func (c *Config) SaveBroker(changes []Property) error {
-	return c.save(c.Broker.BrokerConfigPath, SectionBroker, changes)
+// EditBrokerFile returns the text of brokerConfigPath with run-time changes of the broker's keys in it, so that they hold
+// after a restart: old is its present text, nil when there is no file. Only the lines of those keys are touched or added,
+// comments and order stay (the reference replaces the file by all keys). The caller writes the file.
+func (c *Config) EditBrokerFile(old []byte, changes []Property) ([]byte, error) {
+	return c.edit(c.Broker.BrokerConfigPath, old, SectionBroker, changes)
 }
 
-// SaveNamesrv is SaveBroker for the name server's keys and configStorePath.
-func (c *Config) SaveNamesrv(changes []Property) error {
-	return c.save(c.Namesrv.ConfigStorePath, SectionNamesrv, changes)
+// EditNamesrvFile is EditBrokerFile for the name server's keys and configStorePath.
+func (c *Config) EditNamesrvFile(old []byte, changes []Property) ([]byte, error) {
+	return c.edit(c.Namesrv.ConfigStorePath, old, SectionNamesrv, changes)
 }
 
-func (c *Config) save(path string, section Section, changes []Property) error {
-	if path == "" {
-		return errors.New("no file to save the configuration to")
-	}
+func (c *Config) edit(path string, old []byte, section Section, changes []Property) ([]byte, error) {
 	rows := c.rows()
 	known := make([]Property, 0, len(changes))
 	for _, p := range changes {
@@ -36,20 +31,17 @@ func (c *Config) save(path string, section Section, changes []Property) error {
 			known = append(known, Property{Key: p.Key, Value: rows[i].value.text()})
 		}
 	}
-	old, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("save configuration: %w", err)
-	}
-	var text []byte
+	var edited []byte
+	var err error
 	if isYAML(path) {
-		text, err = editYAML(old, section, known)
+		edited, err = editYAML(old, section, known)
 	} else {
-		text, err = editProperties(old, known)
+		edited, err = editProperties(old, known)
 	}
 	if err != nil {
-		return fmt.Errorf("save configuration to %s: %w", path, err)
+		return nil, fmt.Errorf("save configuration to %s: %w", path, err)
 	}
-	return replaceFile(path, text)
+	return edited, nil
 }
 
 // editProperties replaces the lines that set the changed keys and appends those that are not there yet.
@@ -156,27 +148,6 @@ func mappingValue(n *yaml.Node, name string) *yaml.Node {
 		if n.Content[i].Value == name {
 			return resolveAlias(n.Content[i+1])
 		}
-	}
-	return nil
-}
-
-// replaceFile writes a file beside path, syncs it and renames it over path.
-func replaceFile(path string, text []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("save configuration: %w", err)
-	}
-	f, err := os.CreateTemp(dir, filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return fmt.Errorf("save configuration: %w", err)
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("save configuration: %w", errors.Join(err, os.Remove(f.Name())))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package conf
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,6 +88,25 @@ func TestProperties(t *testing.T) {
 	}
 }
 
+// save edits a file as those who serve updates do.
+func save(t *testing.T, path string, edit func([]byte, []Property) ([]byte, error), changes []Property) {
+	t.Helper()
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	text, err := edit(old, changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A saved update holds after a restart, and nothing else of the file changes.
 func TestSaveIntoProperties(t *testing.T) {
 	path := write(t, "broker.conf", "# keep me\nbrokerName=a\nmaxMessageSize=1\\\n  000\r\n\n! and me\nfileReservedTime : 24\nmaxMessageSize=2")
@@ -96,9 +116,7 @@ func TestSaveIntoProperties(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := next.SaveBroker(changes); err != nil {
-		t.Fatal(err)
-	}
+	save(t, next.Broker.BrokerConfigPath, next.EditBrokerFile, changes)
 	got, err := os.ReadFile(path)
 	if want := "# keep me\nbrokerName=a\nmaxMessageSize=3000\n\n! and me\nfileReservedTime : 24\nregionId=a b\n"; err != nil || string(got) != want {
 		t.Errorf("got %q, %v, want %q", got, err, want)
@@ -114,12 +132,8 @@ func TestSaveIntoYAML(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := next.SaveBroker(changes); err != nil {
-		t.Fatal(err)
-	}
-	if err := next.SaveNamesrv([]Property{{Key: "listenPort"}}); err != nil {
-		t.Fatal(err)
-	}
+	save(t, next.Broker.BrokerConfigPath, next.EditBrokerFile, changes)
+	save(t, next.Namesrv.ConfigStorePath, next.EditNamesrvFile, []Property{{Key: "listenPort"}})
 	got, err := os.ReadFile(path)
 	if err != nil || !strings.Contains(string(got), "# keep me") || !strings.Contains(string(got), "# here") {
 		t.Errorf("comments are gone: %q, %v", got, err)
@@ -138,16 +152,12 @@ func TestSaveWithoutFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := next.SaveBroker(changes); err != nil {
-		t.Fatal(err)
-	}
+	save(t, next.Broker.BrokerConfigPath, next.EditBrokerFile, changes)
 	order := []Property{{Key: "orderMessageEnable", Value: "true"}}
 	if next, err = next.UpdateNamesrv(order); err != nil {
 		t.Fatal(err)
 	}
-	if err := next.SaveNamesrv(order); err != nil {
-		t.Fatal(err)
-	}
+	save(t, next.Namesrv.ConfigStorePath, next.EditNamesrvFile, order)
 	wantKeys(t, load(t, in), map[string]string{"regionId": "set", "maxMessageSize": "3000", "orderMessageEnable": "true"})
 }
 

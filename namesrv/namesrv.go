@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"strconv"
@@ -304,9 +305,22 @@ func (n *NameServer) updateConfig(text []byte) error {
 	n.table.forgetAnswers()
 	n.log.WithField("keys", len(changes)).Info("configuration updated")
 	if path := next.Namesrv.ConfigStorePath; path != "" {
-		if err := vfs.WriteFileAtomic(n.fs, path, escapedProperties(next.NamesrvProperties())); err != nil {
+		if err := n.saveConfig(next, path, changes); err != nil {
 			return remoting.Errorf(remoting.SystemError, "configuration is changed and not saved: %v", err)
 		}
 	}
 	return nil
+}
+
+// saveConfig writes changes into configStorePath.
+func (n *NameServer) saveConfig(c *conf.Config, path string, changes []conf.Property) error {
+	old, err := vfs.ReadFile(n.fs, path, maxKVFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	text, err := c.EditNamesrvFile(old, changes)
+	if err != nil {
+		return err
+	}
+	return vfs.WriteFileAtomic(n.fs, path, text)
 }

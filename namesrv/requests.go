@@ -1,11 +1,9 @@
 package namesrv
 
 import (
-	"bytes"
 	"hash/crc32"
 	"strings"
 
-	"github.com/rocketd/rocketd/conf"
 	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/remoting/body"
 )
@@ -364,14 +362,4 @@ func (n *NameServer) updateNamesrvConfig(_ *remoting.Conn, req *remoting.Command
 
 func (n *NameServer) getNamesrvConfig(*remoting.Conn, *remoting.Command) (*remoting.Command, error) {
 	return success(n.config().NamesrvProperties()), nil
-}
-
-// escapedProperties makes KEY=VALUE lines with values as they are into properties text.
-func escapedProperties(lines []byte) []byte {
-	var text []byte
-	for line := range bytes.Lines(lines) {
-		name, value, _ := strings.Cut(strings.TrimRight(string(line), "\n"), "=")
-		text = conf.AppendProperty(text, name, value)
-	}
-	return text
 }
