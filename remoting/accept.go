@@ -106,12 +106,13 @@ func (s *Server) enter(nc net.Conn) {
 	}
 }
 
-// sizeBuffers sets the kernel buffers' sizes. A size the system does not like leaves its own in place.
+// sizeBuffers sets the kernel buffers' sizes and the bound of what waits in them. A size the system does not like leaves its own in place.
 func (s *Server) sizeBuffers(nc net.Conn) {
 	t, ok := nc.(*net.TCPConn)
 	if !ok {
 		return
 	}
+	boundUnsent(t)
 	if n := s.opts.SendBuffer; n > 0 {
 		_ = t.SetWriteBuffer(n)
 	}
