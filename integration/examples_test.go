@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -34,12 +35,14 @@ type program struct {
 
 const received = `MessageExt \[`
 
-var exampleStories = []struct {
+type exampleStory struct {
 	name     string
 	programs []program
 	// topics are made before the programs start: a consumer that starts before its topic exists learns of it 30 s later.
 	topics []string
-}{
+}
+
+var exampleStories = []exampleStory{
 	{"quickstart", []program{
 		{class: "quickstart.Producer", want: "SEND_OK", count: 1000},
 		{class: "quickstart.Consumer", want: received, count: 1000, stays: true},
@@ -112,33 +115,53 @@ func TestApacheExamples(t *testing.T) {
 	}
 	for _, story := range exampleStories {
 		t.Run(story.name, func(t *testing.T) {
-			c := peer.StartRocketdAt(t, t.TempDir(), "9876", "10911")
-			for _, topic := range story.topics {
-				ask(t, c.Broker, remoting.NewRequest(remoting.UpdateAndCreateTopic, &remoting.CreateTopicRequestHeader{
-					Topic: topic, DefaultTopic: "TBW102", ReadQueueNums: 4, WriteQueueNums: 4, Perm: 6, TopicFilterType: "SINGLE_TAG",
-				}))
-			}
-			var running []*runningProgram
-			for _, p := range story.programs {
-				r := startProgram(t, p)
-				running = append(running, r)
-				if p.stays && p.started != "" {
-					r.await(t, p.started, 1)
-				}
-				if !p.stays {
-					r.end(t)
-				}
-			}
-			for _, r := range running {
-				if r.want != "" {
-					r.await(t, r.want, r.count)
-				}
-				if r.commits != "" {
-					await(t, 90*time.Second, "offsets of "+r.commits, func() bool { return committed(t, c.Broker, r.commits) > 0 })
+			// The programs give up a send after 3 s, which a cold JVM on a busy machine can take alone: a story has two tries.
+			if err := tell(t, story); err != nil {
+				t.Logf("second try, since: %v", err)
+				if err := tell(t, story); err != nil {
+					t.Fatal(err)
 				}
 			}
 		})
 	}
+}
+
+// tell runs one story on a fresh broker.
+func tell(t *testing.T, story exampleStory) error {
+	t.Helper()
+	c := peer.StartRocketdAt(t, t.TempDir(), "9876", "10911")
+	defer c.Stop(t)
+	for _, topic := range story.topics {
+		ask(t, c.Broker, remoting.NewRequest(remoting.UpdateAndCreateTopic, &remoting.CreateTopicRequestHeader{
+			Topic: topic, DefaultTopic: "TBW102", ReadQueueNums: 4, WriteQueueNums: 4, Perm: 6, TopicFilterType: "SINGLE_TAG",
+		}))
+	}
+	var running []*runningProgram
+	for _, p := range story.programs {
+		r := startProgram(t, p)
+		defer r.kill()
+		running = append(running, r)
+		var err error
+		if !p.stays {
+			err = r.end()
+		} else if p.started != "" {
+			err = r.await(p.started, 1)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, r := range running {
+		if r.want != "" {
+			if err := r.await(r.want, r.count); err != nil {
+				return err
+			}
+		}
+		if r.commits != "" {
+			await(t, 90*time.Second, "offsets of "+r.commits, func() bool { return committed(t, c.Broker, r.commits) > 0 })
+		}
+	}
+	return nil
 }
 
 // ask sends a request that must be answered with success.
@@ -208,36 +231,37 @@ func startProgram(t *testing.T, p program) *runningProgram {
 		_ = r.cmd.Wait()
 		close(r.done)
 	}()
-	t.Cleanup(func() {
-		_ = r.cmd.Process.Signal(syscall.SIGKILL)
-		<-r.done
-	})
+	t.Cleanup(r.kill)
 	return r
 }
 
-func (r *runningProgram) await(t *testing.T, pattern string, count int) {
-	t.Helper()
+func (r *runningProgram) kill() {
+	_ = r.cmd.Process.Signal(syscall.SIGKILL)
+	<-r.done
+}
+
+func (r *runningProgram) await(pattern string, count int) error {
 	re := regexp.MustCompile(pattern)
 	deadline := time.Now().Add(90 * time.Second)
 	for {
 		n := len(re.FindAllString(r.output(), -1))
 		if n >= count {
-			return
+			return nil
 		}
 		if time.Now().After(deadline) {
 			out := r.output()
-			t.Fatalf("%s: %d of %d times %q\n%s", r.class, n, count, pattern, out[max(0, len(out)-1500):])
+			return fmt.Errorf("%s: %d of %d times %q\n%s", r.class, n, count, pattern, out[max(0, len(out)-1500):])
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-func (r *runningProgram) end(t *testing.T) {
-	t.Helper()
+func (r *runningProgram) end() error {
 	select {
 	case <-r.done:
-	case <-time.After(120 * time.Second):
+		return nil
+	case <-time.After(90 * time.Second):
 		out := r.output()
-		t.Fatalf("%s does not end\n%s", r.class, out[max(0, len(out)-1500):])
+		return fmt.Errorf("%s does not end\n%s", r.class, out[max(0, len(out)-1500):])
 	}
 }
