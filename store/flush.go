@@ -19,6 +19,7 @@ type flusher struct {
 	log      *commitLog
 	clock    clock.Clock
 	settings func() *settings
+	times    flushTimes
 
 	idle atomic.Bool // parked, nothing is dirty
 	wake chan struct{}
@@ -118,7 +119,9 @@ func (f *flusher) syncTo(target int64) error {
 		}
 		w, err := file.writer()
 		if err == nil {
+			begun := f.clock.Now()
 			err = w.Sync()
+			f.times.add(f.clock.Now().Sub(begun))
 		}
 		if err != nil {
 			err = fmt.Errorf("%w: %s: %w", ErrFlushFailed, file.path, err)

@@ -252,7 +252,7 @@ func (s *Store) take(r *GetRequest, set *settings, out *GetResult, e Entry, logE
 
 // add appends a record to the parts if it is what the entry says and matches. pos is its place in a mapping, -1 in a buffer.
 func (r *GetResult) add(s *Store, req *GetRequest, set *settings, e Entry, record []byte, pos int64, ext bool) {
-	if !recordAt(record, e.PhysicalOffset) {
+	if !req.belongs(record, e.PhysicalOffset) {
 		s.warn.damaged(e.PhysicalOffset)
 		return
 	}
@@ -304,14 +304,15 @@ func (s *Store) resident(v *view, file *logFile, e Entry) bool {
 	return resident(v.data, int(pos), int(pos+int64(e.Size)))
 }
 
-// recordAt tells whether b is a record of its own length that claims to be at an offset.
-func recordAt(b []byte, physicalOffset int64) bool {
-	size, err := message.PeekSize(b)
-	if err != nil || size != len(b) {
+// belongs tells whether b is a whole record that claims to be at an offset of the log and in the wanted queue. The body's checksum is
+// the reader's business.
+func (r *GetRequest) belongs(b []byte, physicalOffset int64) bool {
+	var m message.Record
+	size, err := message.DecodeRecord(b, &m, false)
+	if err != nil || size != len(b) || m.PhysicalOffset != physicalOffset {
 		return false
 	}
-	at, ok := message.PeekPhysicalOffset(b)
-	return ok && at == physicalOffset
+	return m.QueueID == r.QueueID && m.Topic == r.Topic || message.IsLMQ(r.Topic)
 }
 
 // tagsCodeOf computes the tags code of a record whose entry holds an address instead.

@@ -45,6 +45,8 @@ type index struct {
 	settings func() *settings
 	// visible is how far the log may be indexed.
 	visible func() int64
+	// storeTime reads the store time of a record.
+	storeTime func(physicalOffset int64) (ms int64, ok bool)
 
 	position atomic.Int64 // everything below is indexed
 	idle     atomic.Bool  // parked, nothing to index

@@ -346,7 +346,7 @@ func (x *indexFile) slot(hash uint32) (int32, error) {
 
 // mend makes the slot table anew from the entries, which it cuts where they stop making sense. A crash may have left slots that point to
 // entries the header does not count, or have lost some of both. Entries of records at or above limit go.
-func (x *indexFile) mend(limit int64) error {
+func (x *indexFile) mend(limit int64, storeTime func(int64) (int64, bool)) error {
 	const chunk = 8192
 	pages := make([]*slotPage, len(x.pages))
 	var used int32
@@ -386,6 +386,9 @@ scan:
 		x.header.next = n
 		x.header.endPhysical = max(last, x.header.beginPhysical)
 		x.header.endMs = x.header.beginMs + int64(lastSeconds)*1000
+		if ms, ok := storeTime(x.header.endPhysical); ok {
+			x.header.endMs = ms
+		}
 	}
 	x.header.slotsUsed = used
 	x.written = x.header.next

@@ -133,7 +133,7 @@ func (x *index) openNextLocked(path string, last bool) error {
 		before = x.files[n-1]
 	}
 	if last && (!x.clean || f.header.endPhysical >= x.logEnd) {
-		if err = f.mend(x.logEnd); err == nil && f.header.next <= 1 {
+		if err = f.mend(x.logEnd, x.storeTime); err == nil && f.header.next <= 1 {
 			// Nothing is left of it: it begins where the one before ended.
 			f.header = indexHeader{next: 1}
 			if before != nil {
@@ -145,6 +145,9 @@ func (x *index) openNextLocked(path string, last bool) error {
 	if err == nil && f.header.next > 1 && f.header.endPhysical >= x.logEnd {
 		err = fmt.Errorf("%w: it points to %d, the log ends at %d", ErrCorrupt, f.header.endPhysical, x.logEnd)
 	}
+	if err == nil {
+		err = x.fitsLog(f)
+	}
 	if err == nil && before != nil {
 		err = x.continues(before, f)
 	}
@@ -153,6 +156,21 @@ func (x *index) openNextLocked(path string, last bool) error {
 	}
 	f.synced = x.clean
 	x.files = append(x.files, f)
+	return nil
+}
+
+// fitsLog compares the times in a file's header with the records they are of.
+func (x *index) fitsLog(f *indexFile) error {
+	h := f.header
+	if h.next <= 1 {
+		return nil
+	}
+	for _, c := range [...]struct{ physical, ms int64 }{{h.beginPhysical, h.beginMs}, {h.endPhysical, h.endMs}} {
+		ms, ok := x.storeTime(c.physical)
+		if c.physical >= x.log.first() && ok && ms != c.ms {
+			return fmt.Errorf("%w: it says the record at %d was stored at %d, that says %d", ErrCorrupt, c.physical, c.ms, ms)
+		}
+	}
 	return nil
 }
 

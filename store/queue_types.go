@@ -5,6 +5,9 @@ import "encoding/binary"
 // entrySize is the size of a consume-queue entry.
 const entrySize = 20
 
+// maxQueueOffset is the largest offset taken from a record: its place in the queue can still be computed.
+const maxQueueOffset = 1 << 58
+
 // fillerSize marks an entry before the first one of a queue that does not begin at 0 (ConsumeQueue.fillPreBlank).
 const fillerSize = 0x7FFFFFFF
 

@@ -77,10 +77,15 @@ func (r *recovery) dropQueues() error {
 	return r.s.queues.removeQueues(list)
 }
 
+// maxAheadMs is how far the store time of a record may be ahead of the clock: further, and it is damaged, or the clock was. New
+// messages do not continue from there.
+const maxAheadMs = 24 * 3600 * 1000
+
 // scan reads [from, to) of the log record by record.
 func (r *recovery) scan(b *rebuilder, from, to, lastMs int64) (err error) {
 	s := r.s
 	sc := &scanner{files: s.files, pos: from, end: to, known: r.known, verify: s.settings.Load().conf.CheckCRCOnRecover, lastMs: lastMs}
+	sc.maxMs = s.clock.NowMs() + maxAheadMs
 	defer func() { err = errors.Join(err, sc.close()) }()
 	for {
 		found, err := sc.next()

@@ -72,8 +72,8 @@ func (b *rebuilder) place(q *ConsumeQueue, e Entry) {
 	if b.only != nil && !b.only[q] || b.marked[q] || b.only == nil && b.r.rebuild[q] {
 		return
 	}
-	if e.QueueOffset < 0 {
-		b.problem(e.PhysicalOffset, "the record's offset %d in queue %s is negative", e.QueueOffset, q)
+	if e.QueueOffset < 0 || e.QueueOffset > maxQueueOffset {
+		b.problem(e.PhysicalOffset, "the record's offset %d in queue %s is impossible", e.QueueOffset, q)
 		return
 	}
 	expected := q.max.Load()

@@ -50,6 +50,7 @@ type scanner struct {
 	known  int64 // records are known to exist up to here
 	verify bool  // check the bodies' checksums
 	lastMs int64 // store time of the last record: behind damage older records are leftovers
+	maxMs  int64 // a store time beyond this is damaged itself; 0: all are taken
 
 	file *logFile
 	f    vfs.File
@@ -114,7 +115,9 @@ func (s *scanner) next() (scanned, error) {
 		switch {
 		case err == nil:
 			s.pos = found.to
-			s.lastMs = max(s.lastMs, found.r.StoreTimestamp)
+			if s.maxMs == 0 || found.r.StoreTimestamp <= s.maxMs {
+				s.lastMs = max(s.lastMs, found.r.StoreTimestamp)
+			}
 			return found, nil
 		case errors.Is(err, errRead):
 			return scanned{}, err

@@ -93,6 +93,7 @@ func Open(o Options) (*Store, error) {
 	s.index = newIndex(s.fs, s.dir, indexShape{slots: c.MaxHashSlotNum, entries: c.MaxIndexNum}, s.files, s.clock, s.logger)
 	s.index.settings = s.settings.Load
 	s.index.visible = s.log.dispatched.Load
+	s.index.storeTime = s.storeTime
 	s.log.files, s.log.queue, s.log.clock = s.files, s.queues, s.clock
 	s.log.sync = c.FlushDiskType == "SYNC_FLUSH"
 	s.log.dispatch = s.dispatch
