@@ -43,7 +43,8 @@ type Conn struct {
 
 	early   []byte // bytes before the protocol is known
 	cutter  frameCutter
-	charged int64   // bytes of cutter's part that Server.inbound counts
+	charged int64   // bytes of cutter's part that Loop.unfinished and Server.unfinished count
+	grown   uint64  // when cutter's part last grew, on Loop.growth
 	out     *outBuf // answers of this turn
 	waiting outQueue
 	closing string // why the connection closes when its answers are out

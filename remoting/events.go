@@ -95,8 +95,8 @@ func (e *events) OnClose(gc gnet.Conn, err error) gnet.Action {
 	c.waiting.drop()
 	c.outbound.Store(0)
 	c.cutter.drop()
-	s.inbound.Add(-c.charged)
-	c.charged, c.early = 0, nil
+	l.count(c, 0)
+	c.early = nil
 	s.guard("the taker of an answer", func() { c.asked.fail(ErrClosed) })
 	if c.open && s.opts.OnClose != nil {
 		s.guard("the close hook", func() { s.opts.OnClose(c) })

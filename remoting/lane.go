@@ -51,7 +51,7 @@ func (l *lane) offer(c *Conn, frame []byte, decoded *Command, handle Handler) er
 		return Errorf(ServiceNotAvailable, closingDown)
 	}
 	size := int64(len(frame))
-	if held := s.inbound.Add(size); held > s.opts.InboundLimit {
+	if held := s.inbound.Add(size) + s.unfinished.Load(); held > s.opts.InboundLimit {
 		s.inbound.Add(-size)
 		return Errorf(SystemBusy, "%s: requests hold %d bytes, limit InboundLimit %d", overload, held, s.opts.InboundLimit)
 	}

@@ -32,9 +32,14 @@ type Loop struct {
 	closing []*Conn // scratch of drain
 	heap    int64   // bytes that wait for slow readers and are not their owner's memory
 
+	unfinished int64  // bytes of unfinished frames
+	growth     uint64 // times that an unfinished frame grew
+
 	framesIn, bytesIn, bytesOut atomic.Int64
 	heapNow                     atomic.Int64 // heap as of the last turn
 	stalledNow                  atomic.Int32 // len(stalled) as of the last turn
+	unfinishedNow               atomic.Int64 // unfinished, for other loops
+	relieving                   atomic.Bool  // another loop has asked for relieve
 	pumpTicks                   atomic.Int32 // passed since the last pump
 	pumpIn                      atomic.Int32 // ticks to the next pump, as of the last one
 
@@ -192,22 +197,6 @@ func (l *Loop) frames(c *Conn, in []byte) (reason string) {
 		if l.broken {
 			return ""
 		}
-	}
-	return ""
-}
-
-// charge counts the memory of unfinished frames.
-func (l *Loop) charge(c *Conn) (reason string) {
-	held := int64(c.cutter.held())
-	if held == c.charged {
-		return ""
-	}
-	total := l.server.inbound.Add(held - c.charged)
-	grew := held > c.charged
-	c.charged = held
-	if grew && total > l.server.opts.InboundLimit {
-		return frameErrorf("unfinished frames and queued requests hold %d bytes, limit InboundLimit %d",
-			total, l.server.opts.InboundLimit).Error()
 	}
 	return ""
 }

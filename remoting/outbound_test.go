@@ -342,8 +342,36 @@ func TestInboundLimit(t *testing.T) {
 	if _, err := q.Write(frame[:2<<20]); err == nil {
 		q.closedByServer()
 	}
-	eventually(t, "logged", func() bool { return strings.Contains(s.log.String(), "limit InboundLimit 1048576") })
+	eventually(t, "logged", func() bool { return strings.Contains(s.log.String(), "half of InboundLimit 1048576") })
 	eventually(t, "given back", func() bool { return s.Stats().InboundBytes == 0 })
+}
+
+// Connections that fill the bound for unfinished frames and then send no more lose them to those who send.
+func TestUnfinishedFramesMakeRoom(t *testing.T) {
+	for _, loops := range []int{1, 2} {
+		s := startServer(t, ServerOptions{InboundLimit: 4 << 20, Loops: loops, Routes: echoRoutes(), Lanes: echoLane()})
+		var idle []*peer
+		frame := AppendFrame(nil, request(codeEcho, 1, strings.Repeat("x", 1<<20)))
+		for i := range int64(20) {
+			p := s.dial(t)
+			p.write(frame[:900<<10])
+			eventually(t, "read", func() bool { return s.Stats().BytesIn == (i+1)*900<<10 })
+			idle = append(idle, p)
+		}
+		p := s.dial(t)
+		for i := range int32(50) {
+			for _, code := range []int32{codeEcho, codeEcho + 1} {
+				p.send(request(code, i, strings.Repeat("y", 500<<10)))
+				if got := p.receive(); got.Code != 0 || got.Opaque != i {
+					t.Fatalf("%d loops, request %d: %+v", loops, i, got)
+				}
+			}
+		}
+		eventually(t, "within the bound", func() bool { return s.Stats().InboundBytes <= 2<<20+64<<10 })
+		for _, q := range idle {
+			_ = q.Close()
+		}
+	}
 }
 
 // 4 MB bodies that come in small pieces are served at about the speed of the wire.

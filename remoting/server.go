@@ -53,9 +53,11 @@ type Server struct {
 	nextConn atomic.Uint64
 	accepted atomic.Int64
 	refused  atomic.Int64
-	inbound  atomic.Int64 // bytes of unfinished frames and copied requests
-	laneWork atomic.Int64 // requests in lanes
-	laneIdle chan struct{}
+	inbound  atomic.Int64 // bytes of copied requests
+	// unfinished are the bytes of unfinished frames.
+	unfinished atomic.Int64
+	laneWork   atomic.Int64 // requests in lanes
+	laneIdle   chan struct{}
 
 	logRefused, logAccept, logBad, logForeign, logSlow, logPanic throttle
 }
@@ -254,7 +256,7 @@ func (s *Server) stopLoops() {
 // Stats is a picture of now. Safe from any goroutine.
 func (s *Server) Stats() ServerStats {
 	st := ServerStats{
-		Connections: int(s.conns.Load()), Accepted: s.accepted.Load(), Refused: s.refused.Load(), InboundBytes: s.inbound.Load(),
+		Connections: int(s.conns.Load()), Accepted: s.accepted.Load(), Refused: s.refused.Load(), InboundBytes: s.inbound.Load() + s.unfinished.Load(),
 	}
 	for _, l := range *s.loopList.Load() {
 		st.FramesIn += l.framesIn.Load()

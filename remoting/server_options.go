@@ -33,8 +33,8 @@ type ServerOptions struct {
 	// answered SYSTEM_BUSY. 0 means 32,768.
 	MaxInFlight int
 	// InboundLimit bounds the bytes of all unfinished frames and of all requests copied for lanes, over all connections.
-	// Over it a request is answered SYSTEM_BUSY and a connection whose unfinished frame would grow is closed.
-	// 0 means 256 MiB.
+	// Over it a request is answered SYSTEM_BUSY. When unfinished frames take more than half of it, the connections whose
+	// frames have not grown for longest are closed. 0 means 256 MiB.
 	InboundLimit int64
 	// OutboundLimit bounds the bytes that wait for one slow reader; when more wait, the connection is closed before it gets
 	// another answer. 0 means 16 MiB.
