@@ -42,6 +42,9 @@ func (c *Cluster) Kill(t testing.TB) {
 // BrokerPID is the process id of the broker.
 func (c *Cluster) BrokerPID() int { return c.processes[len(c.processes)-1].cmd.Process.Pid }
 
+// ExitCode is that of the broker's process after Stop or Kill.
+func (c *Cluster) ExitCode() int { return c.processes[len(c.processes)-1].cmd.ProcessState.ExitCode() }
+
 // Log is what the broker's process has printed.
 func (c *Cluster) Log() string {
 	text, _ := os.ReadFile(c.processes[len(c.processes)-1].log)
