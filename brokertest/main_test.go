@@ -3,6 +3,8 @@ package brokertest_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,4 +62,10 @@ func (r *raw) call(cmd *remoting.Command) *remoting.Command {
 func seen(err error) (*brokertest.WaitError, bool) {
 	var w *brokertest.WaitError
 	return w, errors.As(err, &w)
+}
+
+// sorted joins names in order.
+func sorted(names []string) string {
+	slices.Sort(names)
+	return strings.Join(names, " ")
 }

@@ -66,8 +66,8 @@ func (w *watch) Incoming(c *remoting.Conn, cmd *remoting.Command, frame []byte) 
 	b := w.owner
 	req := describe(w.server, c, cmd, w.clientOf(c))
 	decision := b.rules.decide(req)
-	if decision.passes() && !b.emulation.knows(w.server, cmd.Code) {
-		decision = notSupported(cmd.Code)
+	if decision.passes() {
+		decision = b.emulation.refuses(w.server, cmd.Code)
 	}
 	e := b.journal.begin(req, decision.String(), b.clk.Now())
 	w.note(c, req, e, decision)
@@ -109,10 +109,13 @@ func (w *watch) carryOut(c *remoting.Conn, cmd *remoting.Command, frame []byte, 
 	var act func()
 	switch d.before {
 	case handle:
-		if d.delay == 0 {
+		own := w.owner.emulation.rewrite(cmd)
+		switch {
+		case own == nil && d.delay == 0:
 			return true
+		case own == nil:
+			own = append(own, frame...)
 		}
-		own := append([]byte(nil), frame...)
 		act = func() { c.Deliver(own) }
 	case answerInstead:
 		replier, answer := c.Replier(cmd), *d.answer
@@ -165,7 +168,7 @@ func (w *watch) Outgoing(c *remoting.Conn, cmd *remoting.Command) bool {
 	if open == nil {
 		return true
 	}
-	w.owner.emulation.dress(cmd)
+	w.owner.emulation.dress(open.exchange.Code, cmd)
 	passes := w.answerBy(c, cmd, open.decision)
 	w.owner.journal.answered(open.exchange, cmd, w.owner.clk.Now())
 	return passes
@@ -207,6 +210,7 @@ func (w *watch) sendLater(c *remoting.Conn, cmd *remoting.Command, d time.Durati
 // serverAsks sees a request that the server sends to a client.
 func (w *watch) serverAsks(c *remoting.Conn, cmd *remoting.Command) bool {
 	b := w.owner
+	b.emulation.dress(cmd.Code, cmd)
 	req := describe(w.server, c, withFields(cmd), w.clientOf(c))
 	req.ByServer = true
 	d := b.rules.decide(req)
