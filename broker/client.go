@@ -7,8 +7,8 @@ import (
 	"github.com/rocketd/rocketd/remoting"
 )
 
-// client is one program at the other end of a connection, as it named itself in a heartbeat. All but updatedMs never
-// changes; updatedMs is guarded by the table's lock.
+// client is one program at the other end of a connection, as it named itself in a heartbeat. All but the times never
+// changes; they are guarded by the table's lock.
 type client struct {
 	conn     *remoting.Conn
 	id       string
@@ -16,6 +16,8 @@ type client struct {
 	version  int32
 	// updatedMs is when its last heartbeat came.
 	updatedMs int64
+	// askedMs is when it was last asked for its subscriptions, 0: never.
+	askedMs int64
 }
 
 // same tells whether a heartbeat still describes this client.

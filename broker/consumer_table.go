@@ -233,6 +233,47 @@ func (t *consumerTable) warnRival(j joining, rival *client, rivals [2]declaratio
 	}).Warn("two members of one consumer group subscribe differently: they take each other's subscriptions away")
 }
 
+// asked is a member that is asked for its subscriptions.
+type asked struct {
+	client
+	group string
+}
+
+// asking tells whether a connection is a member of a group that may be asked for its subscriptions now: not more often than
+// askEvery.
+func (t *consumerTable) asking(group string, conn *remoting.Conn, nowMs int64) (asked, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g := t.groups[group]
+	if g == nil {
+		return asked{}, false
+	}
+	c := g.members[conn]
+	if c == nil || nowMs-c.askedMs < askEvery.Milliseconds() && c.askedMs != 0 {
+		return asked{}, false
+	}
+	c.askedMs = nowMs
+	return asked{client: *c, group: g.name}, true
+}
+
+// renew replaces those subscriptions of a group that a member has in a newer version. Topics come and go with heartbeats only.
+func (t *consumerTable) renew(member asked, subscriptions []body.SubscriptionData) (renewed bool) {
+	compiled := t.compile(joining{group: member.group, client: &member.client, subscriptions: subscriptions})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g := t.groups[member.group]
+	if g == nil || g.members[member.conn] == nil {
+		return false
+	}
+	for _, s := range compiled {
+		if old := g.subs[s.data.Topic]; old != nil && s.data.SubVersion > old.data.SubVersion {
+			g.subs[s.data.Topic] = s
+			renewed = true
+		}
+	}
+	return renewed
+}
+
 // unregister removes a connection from a group; notify tells the others.
 func (t *consumerTable) unregister(group string, conn *remoting.Conn, notify bool) (left *client) {
 	left, others := t.remove(group, conn)

@@ -289,6 +289,7 @@ func (b *Broker) refuseSubscription(p *pull, sub *subscription, g standing) bool
 		p.refuse(remoting.SubscriptionNotExist, "", "the consumer's subscription not exist")
 	case sub.data.SubVersion < h.SubVersion:
 		p.refuse(remoting.SubscriptionNotLatest, "", "the consumer's subscription not latest")
+		b.askSubscriptions(h.ConsumerGroup, p.conn)
 	case sub.err != nil:
 		p.refuse(remoting.FilterDataNotExist, "", "The broker's consumer filter data is not exist!Your expression may be wrong! %s", sub.err)
 	default:

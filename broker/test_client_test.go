@@ -40,6 +40,7 @@ type answer struct {
 	ext    map[string]string
 	body   []byte
 	oneway bool
+	opaque int32
 }
 
 func dial(t testing.TB, addr string) *testClient {
@@ -74,7 +75,7 @@ func (c *testClient) read() {
 			c.t.Errorf("answer cannot be decoded: %v", err)
 			return
 		}
-		a := &answer{code: cmd.Code, remark: cmd.Remark, ext: map[string]string{}, body: cmd.Body, oneway: cmd.IsOneway()}
+		a := &answer{code: cmd.Code, remark: cmd.Remark, ext: map[string]string{}, body: cmd.Body, oneway: cmd.IsOneway(), opaque: cmd.Opaque}
 		for _, f := range cmd.Ext {
 			a.ext[f.Key] = f.Value
 		}
@@ -204,6 +205,13 @@ func (c *testClient) awaitAsked(code int32) *answer {
 			c.t.Fatalf("no request %d came", code)
 		}
 	}
+}
+
+// reply answers a request of the broker.
+func (c *testClient) reply(a *answer, data []byte) {
+	cmd := remoting.NewResponse(remoting.Success)
+	cmd.Opaque, cmd.Serialize, cmd.Body = a.opaque, c.form, data
+	c.write(remoting.AppendFrame(nil, cmd))
 }
 
 // askedCount is the number of requests with a code that came and were not taken.
