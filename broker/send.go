@@ -50,6 +50,7 @@ type pendingSend struct {
 	putID   int32  // the queue really written to
 	count   int    // messages
 	size    int    // bytes of their records
+	kind    kind
 	begunMs int64
 	// transaction id, in the arena: the frame is gone by the end of the turn
 	uniqueFrom, uniqueTo int
@@ -262,7 +263,7 @@ func (b *Broker) stageOne(req *remoting.Command, s *sender, topic *body.TopicCon
 	}
 	queueID = b.applyPriority(m, p, topic, queueID)
 	m.Suffix = s.suffix
-	out := pendingSend{queueID: queueID, begunMs: now, count: 1, uniqueFrom: begin, uniqueTo: end, wait: p.waitStored}
+	out := pendingSend{queueID: queueID, begunMs: now, count: 1, kind: p.kind(), uniqueFrom: begin, uniqueTo: end, wait: p.waitStored}
 	if out.recall, err = b.transformSend(req, s, level); err != nil {
 		return pendingSend{}, err
 	}
@@ -326,6 +327,9 @@ func (b *Broker) transformSend(req *remoting.Command, s *sender, level int32) (r
 	if err := b.delay(m, level, p.timer && !p.timed); err != nil {
 		return "", err
 	}
+	if m.Topic == message.TopicTimer {
+		b.countTimed(m, realTopic)
+	}
 	if req.Code != remoting.SendBatchMessage && m.Topic == message.TopicTimer && !message.IsRetryTopic(realTopic) {
 		recall = b.recallHandle(m, realTopic)
 	}
@@ -342,6 +346,14 @@ func (b *Broker) recallHandle(m *message.Message, realTopic string) string {
 	}
 	uniqueKey, _ := m.Property(message.KeyUniqueKey)
 	return timer.RecallHandle{Topic: realTopic, BrokerName: b.identity.name, DeliverMs: ms + 1, UniqueKey: uniqueKey}.String()
+}
+
+// countTimed counts how far ahead a timer is set.
+func (b *Broker) countTimed(m *message.Message, realTopic string) {
+	out, _ := m.Property(message.KeyTimerOutMs)
+	if ms, err := strconv.ParseInt(out, 10, 64); err == nil {
+		ensure(&b.stats.traffic.topic(realTopic).timed).add(&timedBounds, max(0, ms-b.clock.NowMs())/1000)
+	}
 }
 
 // endTurn answers the sends of a turn: one write for all of them, and where the answer waits for the disk, one flush.
@@ -419,6 +431,7 @@ func (s *sender) reset() {
 // countSend counts a stored send.
 func (b *Broker) countSend(p *pendingSend, now int64) {
 	b.stats.put(p.topic, p.putID, p.count, p.size, time.Duration(max(0, now-p.begunMs))*time.Millisecond)
+	b.stats.traffic.topic(p.topic).sent(p.kind, p.count, p.size)
 }
 
 // answerSent answers a stored send. The remark is empty and the fields are those of SendMessageProcessor#handlePutMessageResult.

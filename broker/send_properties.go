@@ -20,6 +20,7 @@ type sendProperties struct {
 	waitStored bool   // WAIT is true or absent
 	keys       bool   // KEYS is not blank
 	innerNum   bool   // INNER_NUM is there
+	sharded    bool   // __SHARDINGKEY is there
 	owned      bool   // a property is there that the broker sets or takes away
 }
 
@@ -54,6 +55,8 @@ func (p *sendProperties) scan(properties message.Properties) {
 			p.keys = strings.TrimSpace(value) != ""
 		case message.KeyInnerNum:
 			p.innerNum = true
+		case message.KeyShardingKey:
+			p.sharded = true
 		case message.KeyMsgRegion, message.KeyTraceOn, message.KeyCluster, message.KeyPopCheckpoint:
 			p.owned = true
 		}

@@ -148,6 +148,7 @@ type stats struct {
 	brokerPutNoSystem, brokerGetNoSystem      statItem
 
 	runtime runtimeCounters
+	traffic traffic
 
 	sampleMu sync.Mutex // guards the windows of all items
 	stop     chan struct{}
@@ -232,6 +233,9 @@ func (s *stats) get(group, topic string, queueID int32, num, size int, took time
 		s.queueGetItem(g, q, queueID, queueGetLatency).add(took.Milliseconds(), 1)
 	}
 	s.brokerGet.value.Add(int64(num))
+	out := s.traffic.group(topic, group)
+	out.messages.Add(int64(num))
+	out.bytes.Add(int64(size))
 	if !g.system {
 		s.brokerGetNoSystem.value.Add(int64(num))
 	}
@@ -257,6 +261,7 @@ func (s *stats) sendBack(group, topic string) {
 
 // toDLQ counts a message that went to the group's dead letters.
 func (s *stats) toDLQ(group, topic string) {
+	s.traffic.group(topic, group).deadLetters.Add(1)
 	s.groupItem(s.groupStats(topic, group), groupToDLQ).add(1, 1)
 }
 
@@ -405,6 +410,7 @@ func (s *stats) minuteTPS(name, key string) float64 {
 
 // topicDeleted drops the counters of a topic (BrokerStatsManager#onTopicDeleted).
 func (s *stats) topicDeleted(topic string) {
+	s.traffic.forgetTopic(topic)
 	s.drop(func(name, key string, _ *statItem) bool {
 		switch name {
 		case statTopicPutNums, statTopicPutSize:
@@ -429,6 +435,7 @@ func (s *stats) topicDeleted(topic string) {
 
 // groupDeleted drops the counters of a group (BrokerStatsManager#onGroupDeleted).
 func (s *stats) groupDeleted(group string) {
+	s.traffic.forgetGroup(group)
 	s.drop(func(name, key string, _ *statItem) bool {
 		return name != statTopicPutLatency && strings.HasSuffix(key, "@"+group)
 	})

@@ -162,12 +162,16 @@ func (t *transactions) carryOut(half *halfRecord, pending *pendingHalf, commit b
 			return err
 		}
 		t.b.stats.putInternal(half.topic, half.queueID, 1, int(placed.Size))
+		d := ensure(&t.b.stats.traffic.topic(half.topic).decided)
+		d.commits.Add(1)
+		d.latency.add(&finishBounds, max(0, t.b.clock.NowMs()-half.BornTimestamp)/1000)
 		t.finish(half, pending, true)
 		return nil
 	}
 	if err := t.op.addNow(half.QueueOffset); err != nil {
 		return remoting.Errorf(remoting.SystemError, "the rollback cannot be stored: %v", err)
 	}
+	ensure(&t.b.stats.traffic.topic(half.topic).decided).rollbacks.Add(1)
 	t.finish(half, pending, false)
 	return nil
 }

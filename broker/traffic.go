@@ -1,0 +1,278 @@
+package broker
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rocketd/rocketd/message"
+)
+
+// kind is the type of a message as the metrics count it (BrokerMetricsManager#getMessageType).
+type kind uint8
+
+const (
+	kindNormal kind = iota
+	kindTransaction
+	kindFIFO
+	kindDelay
+	kinds
+)
+
+// String is the metrics' word for it (TopicMessageType#getMetricsValue).
+func (k kind) String() string {
+	return [kinds]string{"normal", "transaction", "fifo", "delay"}[k]
+}
+
+// kind is the kind of the message that the properties belong to.
+func (p *sendProperties) kind() kind {
+	switch {
+	case p.prepared:
+		return kindTransaction
+	case p.sharded:
+		return kindFIFO
+	case p.delay != "" || p.timer:
+		return kindDelay
+	}
+	return kindNormal
+}
+
+// sizeBounds and the others are the upper bounds of the reference's histograms (BrokerMetricsManager#registerMetricsView,
+// DefaultStoreMetricsManager#getMetricsView): bytes, and seconds that it calls milliseconds for finished transactions.
+var (
+	sizeBounds   = [...]int64{1 << 10, 4 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20}
+	finishBounds = [...]int64{5, 60, 600, 3600, 43200, 86400}
+	timedBounds  = [...]int64{60, 600, 3600, 43200, 86400, 259200}
+)
+
+// histogram counts values by the first of six bounds that they do not exceed.
+type histogram struct {
+	buckets [7]atomic.Int64
+	sum     atomic.Int64
+}
+
+func (h *histogram) add(bounds *[6]int64, value int64) {
+	i := 0
+	for i < len(bounds) && value > bounds[i] {
+		i++
+	}
+	h.buckets[i].Add(1)
+	h.sum.Add(value)
+}
+
+func (h *histogram) snapshot(bounds *[6]int64) Histogram {
+	out := Histogram{Bounds: bounds[:], Sum: h.sum.Load()}
+	for i := range h.buckets {
+		out.Count += h.buckets[i].Load()
+		if i < len(bounds) {
+			out.AtMost = append(out.AtMost, out.Count)
+		}
+	}
+	return out
+}
+
+// Histogram counts values: AtMost[i] of them do not exceed Bounds[i].
+type Histogram struct {
+	Bounds, AtMost []int64
+	Count, Sum     int64
+}
+
+// inflow is what producers sent to a topic, of one kind.
+type inflow struct {
+	messages, bytes atomic.Int64
+	size            histogram
+}
+
+// decided is what became of the transactions of a topic.
+type decided struct {
+	commits, rollbacks atomic.Int64
+	latency            histogram
+}
+
+// topicTraffic are the counters of a topic that live as long as the process, unlike the sliding windows.
+type topicTraffic struct {
+	in      [kinds]atomic.Pointer[inflow]
+	decided atomic.Pointer[decided]
+	timed   atomic.Pointer[histogram]
+}
+
+func ensure[T any](p *atomic.Pointer[T]) *T {
+	if v := p.Load(); v != nil {
+		return v
+	}
+	p.CompareAndSwap(nil, new(T))
+	return p.Load()
+}
+
+func (t *topicTraffic) sent(k kind, num, size int) {
+	in := ensure(&t.in[k])
+	in.messages.Add(int64(num))
+	in.bytes.Add(int64(size))
+	in.size.add(&sizeBounds, int64(size/max(num, 1)))
+}
+
+// groupTraffic is the same for what a group gets of a topic.
+type groupTraffic struct {
+	messages, bytes, deadLetters atomic.Int64
+}
+
+// traffic holds the counters of what the sliding windows have forgotten: topics and groups come back to theirs.
+type traffic struct {
+	mu     sync.RWMutex
+	topics map[string]*topicTraffic   // guarded by mu
+	groups map[groupKey]*groupTraffic // guarded by mu
+}
+
+func (t *traffic) topic(name string) *topicTraffic {
+	t.mu.RLock()
+	found := t.topics[name]
+	t.mu.RUnlock()
+	if found != nil {
+		return found
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if found = t.topics[name]; found != nil {
+		return found
+	}
+	found = new(topicTraffic)
+	if t.topics == nil {
+		t.topics = map[string]*topicTraffic{}
+	}
+	if len(t.topics) < maxStatItems {
+		t.topics[strings.Clone(name)] = found
+	}
+	return found
+}
+
+func (t *traffic) group(topic, group string) *groupTraffic {
+	key := groupKey{topic: topic, group: group}
+	t.mu.RLock()
+	found := t.groups[key]
+	t.mu.RUnlock()
+	if found != nil {
+		return found
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if found = t.groups[key]; found != nil {
+		return found
+	}
+	found = new(groupTraffic)
+	if t.groups == nil {
+		t.groups = map[groupKey]*groupTraffic{}
+	}
+	if len(t.groups) < maxStatItems {
+		t.groups[groupKey{topic: strings.Clone(topic), group: strings.Clone(group)}] = found
+	}
+	return found
+}
+
+// forgetTopic and forgetGroup drop the counters of what is deleted.
+func (t *traffic) forgetTopic(topic string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.topics, topic)
+	for key := range t.groups {
+		if key.topic == topic {
+			delete(t.groups, key)
+		}
+	}
+}
+
+func (t *traffic) forgetGroup(group string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key := range t.groups {
+		if key.group == group {
+			delete(t.groups, key)
+		}
+	}
+}
+
+// retryOrDLQ tells the topics that the reference's metrics leave out (BrokerMetricsManager#isRetryOrDlqTopic).
+func retryOrDLQ(topic string) bool { return message.IsRetryTopic(topic) || message.IsDLQTopic(topic) }
+
+// TopicInflow is what producers have sent to a topic since the start, of one message type.
+type TopicInflow struct {
+	Topic           string
+	Type            string // normal, fifo, delay or transaction
+	System          bool
+	Messages, Bytes int64
+	Size            Histogram // bytes
+}
+
+// GroupOutflow is what a group has been given of a topic since the start.
+type GroupOutflow struct {
+	Topic, Group                 string
+	System                       bool
+	Messages, Bytes, DeadLetters int64
+}
+
+// TopicTransactions is what became of the transactions of a topic since the start.
+type TopicTransactions struct {
+	Topic              string
+	Commits, Rollbacks int64
+	Latency            Histogram // seconds from birth to commit
+}
+
+// TopicTimed is how far ahead the timers of a topic were set since the start.
+type TopicTimed struct {
+	Topic string
+	Ahead Histogram // seconds
+}
+
+// Traffic is what went through the broker since its start, in order of the names. Retry and dead-letter topics are left out as in the
+// reference's metrics.
+type Traffic struct {
+	In           []TopicInflow
+	Out          []GroupOutflow
+	Transactions []TopicTransactions
+	Timed        []TopicTimed
+}
+
+// Traffic counts what went through since the start.
+func (b *Broker) Traffic() Traffic {
+	t := &b.stats.traffic
+	var out Traffic
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for name, topic := range t.topics {
+		for k := range topic.in {
+			if in := topic.in[k].Load(); in != nil && !retryOrDLQ(name) {
+				out.In = append(out.In, TopicInflow{
+					Topic: name, Type: kind(k).String(), System: message.IsSystemTopic(name),
+					Messages: in.messages.Load(), Bytes: in.bytes.Load(), Size: in.size.snapshot(&sizeBounds),
+				})
+			}
+		}
+		if d := topic.decided.Load(); d != nil {
+			out.Transactions = append(out.Transactions, TopicTransactions{
+				Topic: name, Commits: d.commits.Load(), Rollbacks: d.rollbacks.Load(), Latency: d.latency.snapshot(&finishBounds),
+			})
+		}
+		if h := topic.timed.Load(); h != nil {
+			out.Timed = append(out.Timed, TopicTimed{Topic: name, Ahead: h.snapshot(&timedBounds)})
+		}
+	}
+	for key, g := range t.groups {
+		if retryOrDLQ(key.topic) {
+			continue
+		}
+		out.Out = append(out.Out, GroupOutflow{
+			Topic: key.topic, Group: key.group, System: message.IsSystemTopic(key.topic) || message.IsSystemGroup(key.group),
+			Messages: g.messages.Load(), Bytes: g.bytes.Load(), DeadLetters: g.deadLetters.Load(),
+		})
+	}
+	slices.SortFunc(out.In, func(a, b TopicInflow) int {
+		return cmp.Or(strings.Compare(a.Topic, b.Topic), strings.Compare(a.Type, b.Type))
+	})
+	slices.SortFunc(out.Out, func(a, b GroupOutflow) int {
+		return cmp.Or(strings.Compare(a.Topic, b.Topic), strings.Compare(a.Group, b.Group))
+	})
+	slices.SortFunc(out.Transactions, func(a, b TopicTransactions) int { return strings.Compare(a.Topic, b.Topic) })
+	slices.SortFunc(out.Timed, func(a, b TopicTimed) int { return strings.Compare(a.Topic, b.Topic) })
+	return out
+}
