@@ -288,29 +288,35 @@ type Broker struct {
 	SyncControllerMetadataPeriod    int64
 	ControllerHeartBeatTimeoutMills int64
 	// ValidateSystemTopicWhenUpdateTopic: refuse to change system topics. Default: true.
-	ValidateSystemTopicWhenUpdateTopic   bool
-	BrokerElectionPriority               int32
-	UseStaticSubscription                bool
-	MetricsExporterType                  string
+	ValidateSystemTopicWhenUpdateTopic bool
+	BrokerElectionPriority             int32
+	UseStaticSubscription              bool
+	// MetricsExporterType: PROM serves the metrics also on metricsPromExporterHost and metricsPromExporterPort, as the reference does;
+	// OTLP_GRPC and LOG do nothing here. /metrics of httpPort is there whatever this says. Default: DISABLE.
+	MetricsExporterType string
+	// MetricsOtelCardinalityLimit: label sets of one metric; further ones are left out and counted. Default: 50000.
 	MetricsOtelCardinalityLimit          int32
 	MetricsGRPCExporterTarget            string
 	MetricsGRPCExporterHeader            string
 	MetricGRPCExporterTimeOutInMills     int64
 	MetricGRPCExporterIntervalInMills    int64
 	MetricLoggingExporterIntervalInMills int64
-	MetricsPromExporterPort              int32
-	MetricsPromExporterHost              string
-	MetricsLabel                         string
-	MetricsExportBatchMaxDataPoints      int32
-	MetricsInDelta                       bool
-	EnableRemotingMetrics                bool
-	EnableMessageStoreMetrics            bool
-	EnablePopMetrics                     bool
-	EnableConnectionMetrics              bool
-	EnableTransactionMetrics             bool
-	EnableStatsMetrics                   bool
-	EnableRequestMetrics                 bool
-	EnableLagAndDLQMetrics               bool
+	// MetricsPromExporterPort: see metricsExporterType. Default: 5557.
+	MetricsPromExporterPort int32
+	// MetricsPromExporterHost: see metricsExporterType. Default: brokerIP1.
+	MetricsPromExporterHost string
+	// MetricsLabel: labels of all metrics, as NAME:VALUE,NAME:VALUE. Default: empty.
+	MetricsLabel                    string
+	MetricsExportBatchMaxDataPoints int32
+	MetricsInDelta                  bool
+	EnableRemotingMetrics           bool
+	EnableMessageStoreMetrics       bool
+	EnablePopMetrics                bool
+	EnableConnectionMetrics         bool
+	EnableTransactionMetrics        bool
+	EnableStatsMetrics              bool
+	EnableRequestMetrics            bool
+	EnableLagAndDLQMetrics          bool
 	// ChannelExpiredTimeout: A client that is silent for so long leaves its groups, in ms. Default: 120000.
 	ChannelExpiredTimeout int64
 	// SubscriptionExpiredTimeout: A subscription that is not renewed for so long is dropped, in ms. Default: 600000.

@@ -55,6 +55,19 @@ type Rocketd struct {
 	// MemoryLimitBytes is the Go runtime's soft limit on its own memory; 0: none. Default: 0.
 	MemoryLimitBytes int64
 
+	// HTTPPort is the port of the console, its API, /metrics, /healthz and /readyz. 0 picks one, -1: none of it. When it is taken and was
+	// not asked for, the process starts without. Default: 10988.
+	HTTPPort int32
+	// HTTPHost is the address that httpPort is listened on. Whoever reaches it can read messages. Default: 127.0.0.1.
+	HTTPHost string
+	// HTTPNames are the host names, split by commas, that browsers may reach the console by. IP addresses, localhost and httpHost work
+	// always; other names are refused, so that no page of the web can read the console through a name of its own. Default: none.
+	HTTPNames string
+	// HTTPWrites says from where the console takes changes (sending, resending dead letters): loopback, all or none. Default: loopback.
+	HTTPWrites string
+	// HTTPPprof: serve Go's profiles below /debug/pprof/. Default: false.
+	HTTPPprof bool
+
 	// Topics are created at start when missing; NAME[:QUEUES], or a mapping with name, queues, perm, order and type.
 	// Default: none.
 	Topics []TopicSpec
@@ -84,6 +97,11 @@ func (c *Rocketd) keys(k *keySet) {
 	k.i64("diskMinFreeBytes", &c.DiskMinFreeBytes, 536870912, acts, atLeast(0))
 	k.i32("gcPercent", &c.GCPercent, 100, acts, between(10, 1000))
 	k.i64("memoryLimitBytes", &c.MemoryLimitBytes, 0, acts, atLeast(0))
+	k.i32("httpPort", &c.HTTPPort, 10988, acts, between(-1, 65535))
+	k.str("httpHost", &c.HTTPHost, "127.0.0.1", acts)
+	k.str("httpNames", &c.HTTPNames, "", acts)
+	k.str("httpWrites", &c.HTTPWrites, "loopback", acts, oneOf("loopback", "all", "none"))
+	k.boolean("httpPprof", &c.HTTPPprof, false, acts)
 	k.add("topics", &topicsValue{&c.Topics}, []rule{acts})
 	k.add("groups", &groupsValue{&c.Groups}, []rule{acts})
 }
