@@ -65,9 +65,16 @@ func (l *commitLog) commitPending() error {
 		return l.takeBack(*err, nil)
 	}
 	if written, err := l.write(b); err != nil {
+		if l.noRoom != nil && errors.Is(err, ErrDiskFull) {
+			err = l.noRoom(err)
+		}
 		return l.takeBack(err, written)
 	}
 	l.end.Store(b.end)
+	if l.unmeasured += b.end - b.start; l.measure != nil && l.unmeasured > l.measureEvery.Load() {
+		l.unmeasured = 0
+		l.measure()
+	}
 	if l.sync {
 		l.handToFlusher(b)
 		return nil

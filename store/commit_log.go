@@ -36,6 +36,11 @@ type commitLog struct {
 	dispatch func(b *batch)
 	// wakeFlusher tells the flusher that there is something to flush.
 	wakeFlusher func()
+	// measure looks how much room the disk has, and noRoom adds that to the error of a write that found none. Both may be nil.
+	measure func()
+	noRoom  func(error) error
+
+	measureEvery atomic.Int64 // after so many written bytes the disk is measured, not waiting for the janitor
 
 	end        atomic.Int64 // everything below is written
 	flushed    atomic.Int64 // everything below is on disk
@@ -46,9 +51,10 @@ type commitLog struct {
 	broken atomic.Pointer[error] // no write ever again: ErrFlushFailed
 	full   atomic.Pointer[error] // no write for now: ErrDiskFull or ErrWriteFailed
 
-	commitMu sync.Mutex
-	writing  *batch // empty between commits; guarded by commitMu
-	garbage  []span // what a failed write may have left behind; guarded by commitMu
+	commitMu   sync.Mutex
+	unmeasured int64  // bytes written since the disk was measured; guarded by commitMu
+	writing    *batch // empty between commits; guarded by commitMu
+	garbage    []span // what a failed write may have left behind; guarded by commitMu
 
 	mu          sync.Mutex
 	pending     *batch    // staged and not being written; guarded by mu

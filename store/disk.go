@@ -58,6 +58,7 @@ func (s *Store) measure() {
 	set := s.settings.Load()
 	need := min(set.diskMinFree, int64(usage.Total/20))
 	now := s.clock.NowMs()
+	s.log.measureEvery.Store(max(minRoom, need/4))
 
 	d := &s.disk
 	d.mu.Lock()
@@ -90,6 +91,14 @@ func (s *Store) measure() {
 	}
 	s.logger.Info("writing goes on")
 	s.log.full.CompareAndSwap(full, nil)
+}
+
+// noRoom tells of a write that found no room what the disk is like.
+func (s *Store) noRoom(err error) error {
+	s.measure()
+	s.disk.mu.Lock()
+	defer s.disk.mu.Unlock()
+	return fmt.Errorf("%w (%s has %d of %d bytes free, diskMinFreeBytes asks for %d)", err, s.disk.usage.Path, s.disk.usage.Free, s.disk.usage.Total, s.disk.need)
 }
 
 // lack tells whether the disk has too little room, by free bytes or by the reference's ratio (CleanCommitLogService.isSpaceFull).

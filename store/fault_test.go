@@ -141,6 +141,9 @@ func testDiskFull(t *storeTest) {
 	if _, err = s.Put(newMessage("T", 0, "three")); !errors.Is(err, ErrDiskFull) {
 		t.Fatalf("put over quota: %v, want ErrDiskFull", err)
 	}
+	if !strings.Contains(err.Error(), "536870912 of 1073741824 bytes free, diskMinFreeBytes asks for 53687091") {
+		t.Fatalf("put over quota: %v does not tell what is free and asked for", err)
+	}
 	fault.SetRule(nil)
 	pass(10 * time.Second)
 	t.put(s, newMessage("T", 0, "three"))
