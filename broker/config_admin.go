@@ -23,6 +23,8 @@ func (b *Broker) configAdminRoutes() []remoting.Route {
 		{Code: remoting.RemoveColdDataFlowCtrConfig, Lane: laneAdmin, Handle: b.acceptColdDataConfig},
 		{Code: remoting.GetColdDataFlowCtrInfo, Lane: laneAdmin, Handle: b.getColdDataInfo},
 		{Code: remoting.SetCommitlogReadMode, Lane: laneAdmin, Handle: b.setReadMode},
+		{Code: remoting.SwitchTimerEngine, Lane: laneAdmin, Handle: b.switchTimerEngine},
+		{Code: remoting.PopRollback, Lane: laneAdmin, Handle: b.popRollback},
 	}
 }
 
@@ -115,8 +117,9 @@ func (b *Broker) acceptColdDataConfig(_ *remoting.Conn, req *remoting.Command) (
 // getColdDataInfo answers that no group is held back (AdminBrokerProcessor#getColdDataFlowCtrInfo).
 func (b *Broker) getColdDataInfo(*remoting.Conn, *remoting.Command) (*remoting.Command, error) {
 	resp := success()
-	resp.Body = []byte(`{"configTable":{},"globalAcc":0,"globalThreshold":` +
-		strconv.FormatInt(b.config().Broker.GlobalColdReadThreshold, 10) + `,"runtimeTable":{}}`)
+	c := &b.config().Broker
+	resp.Body = []byte(`{"runtimeTable":{},"configTable":{},"cgColdReadThreshold":` + decimal(c.CgColdReadThreshold) +
+		`,"globalColdReadThreshold":` + decimal(c.GlobalColdReadThreshold) + `,"globalAcc":0}`)
 	return resp, nil
 }
 
@@ -138,3 +141,25 @@ func (b *Broker) setReadMode(_ *remoting.Conn, req *remoting.Command) (*remoting
 	resp.Remark = "set commitlog readahead mode success, mode: " + text
 	return resp, nil
 }
+
+// switchTimerEngine chooses between the reference's two timers; this broker has the one that keeps its state in files
+// (AdminBrokerProcessor#switchTimerEngine).
+func (b *Broker) switchTimerEngine(_ *remoting.Conn, req *remoting.Command) (*remoting.Command, error) {
+	if !b.config().Store.TimerWheelEnable {
+		return nil, remoting.Errorf(remoting.InvalidParameter, "broker timerWheelEnable is false")
+	}
+	switch engine, _ := req.ExtValue("E_T"); engine {
+	case "F":
+		resp := success()
+		resp.Remark = "switch timer engine success"
+		return resp, nil
+	case "R":
+		return nil, remoting.Errorf(remoting.InvalidParameter, "timerRocksDBEnable must be configured true when broker start")
+	default:
+		return nil, remoting.Errorf(remoting.InvalidParameter, "param error: E_T is %.16q, F (files) and R (RocksDB) are known", engine)
+	}
+}
+
+// popRollback has the reference move its pop state out of RocksDB into the revive topic, where it is here always
+// (AdminBrokerProcessor#transferPopToFsStore).
+func (b *Broker) popRollback(*remoting.Conn, *remoting.Command) (*remoting.Command, error) { return success(), nil }

@@ -160,6 +160,11 @@ func TestSmallAnswers(t *testing.T) {
 	c.want(29, remoting.SetCommitlogReadMode, fields{"READ_AHEAD_MODE", "7"}, nil)
 	c.want(1, remoting.SetCommitlogReadMode, fields{"READ_AHEAD_MODE", "x"}, nil)
 	c.want(1, remoting.SetCommitlogReadMode, nil, nil)
+	c.want(0, remoting.PopRollback, nil, nil)
+	c.want(0, remoting.SwitchTimerEngine, fields{"E_T", "F"}, nil)
+	for _, engine := range []string{"R", "x", ""} {
+		c.want(29, remoting.SwitchTimerEngine, fields{"E_T", engine}, nil)
+	}
 	if got := decoded[body.HAStatus](t, c.want(0, remoting.GetBrokerHAStatus, nil, nil)); !got.Master || got.MasterCommitLogMaxOffset != b.store.MaxPhysicalOffset() {
 		t.Errorf("%+v", got)
 	}

@@ -58,7 +58,7 @@ func (b *Broker) resetOnBroker(h remoting.ResetOffsetRequestHeader, topic *body.
 		return nil, remoting.Errorf(remoting.SystemError, "Can not reset offset in slave broker")
 	case topic == nil:
 		return nil, remoting.Errorf(remoting.TopicNotExist, "Topic %s does not exist", h.Topic)
-	case b.groups.get(h.Group) == nil && !b.groups.mayCreate(h.Group):
+	case b.groups.get(h.Group) == nil:
 		return nil, remoting.Errorf(remoting.SubscriptionGroupNotExist, "Group %s does not exist", h.Group)
 	}
 	offsets := map[body.MessageQueue]int64{}
