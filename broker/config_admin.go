@@ -162,4 +162,6 @@ func (b *Broker) switchTimerEngine(_ *remoting.Conn, req *remoting.Command) (*re
 
 // popRollback has the reference move its pop state out of RocksDB into the revive topic, where it is here always
 // (AdminBrokerProcessor#transferPopToFsStore).
-func (b *Broker) popRollback(*remoting.Conn, *remoting.Command) (*remoting.Command, error) { return success(), nil }
+func (b *Broker) popRollback(*remoting.Conn, *remoting.Command) (*remoting.Command, error) {
+	return success(), nil
+}
