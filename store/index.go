@@ -214,6 +214,9 @@ func (x *index) addLocked(r *message.Record) error {
 		}
 		last, err := x.writableLocked()
 		if err == nil {
+			if !x.plausible(k.storeMs) {
+				k.storeMs = max(last.header.endMs, 1) // it would keep queries away from the whole file
+			}
 			err = last.put(k)
 		}
 		if err != nil {
@@ -224,6 +227,9 @@ func (x *index) addLocked(r *message.Record) error {
 	x.skip = 0
 	return nil
 }
+
+// plausible tells whether a store time is not damaged.
+func (x *index) plausible(ms int64) bool { return ms > 0 && ms <= x.clock.NowMs()+maxAheadMs }
 
 // writableLocked returns the last file, or a new one when it is full.
 func (x *index) writableLocked() (*indexFile, error) {

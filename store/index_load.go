@@ -167,7 +167,7 @@ func (x *index) fitsLog(f *indexFile) error {
 	}
 	for _, c := range [...]struct{ physical, ms int64 }{{h.beginPhysical, h.beginMs}, {h.endPhysical, h.endMs}} {
 		ms, ok := x.storeTime(c.physical)
-		if c.physical >= x.log.first() && ok && ms != c.ms {
+		if c.physical >= x.log.first() && ok && ms != c.ms && x.plausible(ms) {
 			return fmt.Errorf("%w: it says the record at %d was stored at %d, that says %d", ErrCorrupt, c.physical, c.ms, ms)
 		}
 	}
