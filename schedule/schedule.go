@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -149,9 +150,10 @@ func (s *Schedule) Close() error {
 	s.mu.Unlock()
 	close(s.stop)
 	s.wg.Wait()
+	err := s.o.Store.Flush()
 	s.awaitSafe()
 	s.collectSafe()
-	return s.save(relay.Synced)
+	return errors.Join(err, s.save(relay.Synced))
 }
 
 // SetLevels replaces the levels at once, or leaves them and tells why (ErrLevels). Messages of a level that got shorter wait at most the

@@ -416,13 +416,13 @@ func TestWithSyncFlushAnOffsetIsWrittenOnlyWhenTheDiskHasTheMessage(t *testing.T
 	b := newBench(t, "1s")
 	b.log.Lag = true
 	b.send("T", 1, "a")
-	b.log.Flush()
+	_ = b.log.Flush()
 	b.pass(2*time.Second, 100*time.Millisecond)
 	b.want("T", "a")
 	if table, err := loadOffsets(b.fs, b.s.path); err != nil || table.Offsets["1"] != 0 {
 		t.Errorf("offsets %v, %v were written before the flush", table.Offsets, err)
 	}
-	b.log.Flush()
+	_ = b.log.Flush()
 	b.pass(200*time.Millisecond, 50*time.Millisecond)
 	if table, err := loadOffsets(b.fs, b.s.path); err != nil || table.Offsets["1"] != 1 {
 		t.Errorf("offsets %v, %v after the flush, want 1", table.Offsets, err)

@@ -120,7 +120,12 @@ func (t *Timer) rolledSince(from int64) (map[rollID]int, error) {
 // doneOnce tells whether a message that was enqueued once is done: delivered, or rolled on into a newer message.
 func (t *Timer) doneOnce(r *request, rolled map[rollID]int) bool {
 	r.u.written = max(r.stored, r.u.out-maxUnitDelay)
-	if r.due-1 < t.progress.mark.out {
+	switch {
+	case r.due-1 >= t.progress.mark.out:
+	case r.u.deletes() && t.wheel.key(r.due-1) == t.wheel.key(t.progress.mark.out):
+		r.u.out = r.due - 1 // a cancel is needed as long as its slot
+		return false
+	default:
 		return true
 	}
 	next := r.id

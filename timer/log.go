@@ -289,6 +289,9 @@ func (l *timerLog) rollback(end int64) {
 }
 
 func (l *timerLog) writeAt(p []byte, pos int64) error {
+	if len(p) == 0 {
+		return nil
+	}
 	file, err := l.acquire(pos)
 	if err != nil {
 		return err

@@ -93,20 +93,21 @@ func (m *metrics) add(topic string, n, nowMs int64) {
 func (m *metrics) replace(counts map[string]int64, nowMs int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	changed := false
 	for topic, c := range m.counts {
-		if _, ok := counts[topic]; !ok {
-			c.count = 0
+		if n := counts[topic]; n != c.count {
+			c.count, changed = n, true
 		}
 	}
 	for topic, n := range counts {
-		if c := m.counts[topic]; c == nil {
-			m.counts[topic] = &topicCount{n, nowMs}
-		} else {
-			c.count = n
+		if m.counts[topic] == nil && n != 0 {
+			m.counts[topic], changed = &topicCount{n, nowMs}, true
 		}
 	}
-	m.version.Counter++
-	m.version.Timestamp = nowMs
+	if changed {
+		m.version.Counter++
+		m.version.Timestamp = nowMs
+	}
 }
 
 // forget drops the topics that drop names.

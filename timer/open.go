@@ -40,7 +40,7 @@ func (t *Timer) openSlots(now int64) bool {
 			return false
 		}
 		if w.opening.pos == noUnit {
-			t.finishOpening()
+			t.finishOpening(now)
 		}
 	}
 	return true
@@ -106,7 +106,7 @@ func (t *Timer) take(o *opening, u *unit, pos int64) (cost int, err error) {
 		return 1, nil
 	}
 	if u.cancels() {
-		if o.again {
+		if o.again || t.over(u, pos, &t.progress) {
 			return 1, nil
 		}
 		return 4, t.takeCancel(o, u, pos)
@@ -170,12 +170,16 @@ func notGone(err error) error {
 }
 
 // finishOpening takes what was found into the heap.
-func (t *Timer) finishOpening() {
+func (t *Timer) finishOpening(now int64) {
 	w := &t.window
 	o := w.opening
 	w.opening = nil
 	if t.suspect || o.broken {
-		o.dedupe()
+		for _, e := range o.dedupe() {
+			if topic, ok := t.names.topic(e.hash); ok {
+				t.count(topic, e.pos, -e.counts(), now)
+			}
+		}
 	}
 	w.partial = nil
 	if o.over {

@@ -41,6 +41,19 @@ func (p *progress) done(out, pos int64) bool {
 	return false
 }
 
+// slotDone tells whether a unit at pos, in a slot that ends before end, was delivered together with the rest of its slot.
+func (p *progress) slotDone(end, pos int64) bool {
+	if end <= p.mark.out {
+		return true
+	}
+	for _, b := range p.barriers {
+		if pos < b.pos && end <= b.mark.out {
+			return true
+		}
+	}
+	return false
+}
+
 // advance moves mark on, never back.
 func (p *progress) advance(to mark) {
 	if to.before(p.mark) {

@@ -16,7 +16,7 @@ type recovery struct {
 	trusted bool // it was written here, and with the same wheel
 	rebuilt bool // the wheel was built from the log
 	units   int64
-	cutAt   int64 // where the log was cut; -1: it was whole
+	lost    bool  // the log ends before what the checkpoint knows of
 	last    unit  // the last unit of the log
 	lastPos int64 // noUnit: the log is empty
 	relinks int64
@@ -27,7 +27,7 @@ type recovery struct {
 // done, and what the system topic has and the log should have but has not is enqueued again.
 func (t *Timer) recover() error {
 	begun := t.o.Clock.Now()
-	r := recovery{cutAt: -1, lastPos: noUnit}
+	r := recovery{lastPos: noUnit}
 	var err error
 	if r.cp, r.found, err = loadCheckpoint(t.o.FS, t.configPath("timercheck")); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (t *Timer) scan(r *recovery, from int64) error {
 // relink links a unit of the log, unless the wheel holds it already or it is done.
 func (t *Timer) relink(u *unit, pos int64) {
 	key := t.wheel.key(u.out)
-	if u.dead() || key < t.wheel.key(t.progress.mark.out) || u.ours() && !u.deletes() && t.progress.done(u.out, pos) {
+	if t.over(u, pos, &t.progress) {
 		return
 	}
 	old := t.wheel.raw(key)
@@ -200,14 +200,11 @@ func (t *Timer) wheelFits() bool {
 // finishLog cuts the log where it ends, if something lies behind.
 func (t *Timer) finishLog(r *recovery) error {
 	end := t.log.end
-	if r.cp.own && r.cp.logEnd > end {
-		r.cutAt = end
-	}
+	r.lost = r.cp.own && r.cp.logEnd > end
 	dirty, err := t.log.dirtyBehind(end)
 	if err != nil || !dirty {
 		return err
 	}
-	r.cutAt = end
 	t.o.Log.WithFields(logrus.Fields{"end": end, "was": r.cp.logEnd}).Warn("the timer log is torn and is cut")
 	return t.log.cut(end)
 }
@@ -215,7 +212,7 @@ func (t *Timer) finishLog(r *recovery) error {
 // noteCut makes it durable that nothing is said about positions behind the log's end any more, before other units take the place of those that
 // were cut off. The checkpoint still has the old end: should the machine crash again, they will be missed again.
 func (t *Timer) noteCut(r *recovery) error {
-	if r.cutAt < 0 || !r.cp.own {
+	if !r.lost {
 		return nil
 	}
 	r.cp.progress = t.progress.clone()
@@ -239,7 +236,7 @@ func (t *Timer) recoverQueue(r *recovery) error {
 			from = q.MinOffset()
 		}
 	}
-	if r.trusted && r.cutAt < 0 { // all that the checkpoint knows of is there
+	if r.trusted && !r.lost { // all that the checkpoint knows of is there
 		from = max(from, known)
 	}
 	from = min(max(from, q.MinOffset()), q.MaxOffset())

@@ -66,6 +66,9 @@ func (t *Timer) repair(r *unitReader, pos, now int64) error {
 	}
 	t.o.Log.WithFields(logrus.Fields{"position": pos, "from": from + 1, "to": to, "enqueued": linked}).
 		Warn("a unit of the timer log is damaged, the messages around it were enqueued again")
+	if err := t.log.sync(max(last, t.log.begin()), t.log.end); err != nil {
+		return err
+	}
 	err = t.fillDead(first, last, now)
 	r.reset()
 	return err
@@ -81,7 +84,7 @@ func (t *Timer) neighbour(r *unitReader, pos int64, step func(int64) int64) (edg
 		if err != nil {
 			return edge, nil
 		}
-		if ok && found.mark != markCopy && found.mark != markSeal {
+		if ok && found.mark != markSeal {
 			return edge, &found
 		}
 		whole = whole || ok

@@ -2,6 +2,7 @@ package timer
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/rocketd/rocketd/internal/relay"
 	"github.com/rocketd/rocketd/message"
@@ -41,7 +42,7 @@ func (t *Timer) startSweeper(r *recovery) {
 	s.reader = newUnitReader(t.log)
 	s.moved = make(map[int64]struct{})
 	s.at = t.log.begin()
-	if r.trusted && r.cutAt < 0 {
+	if r.trusted && !r.lost {
 		s.at = max(s.at, min(r.cp.oldest, t.log.end))
 	}
 	s.rolled = s.at
@@ -103,10 +104,13 @@ func (t *Timer) sweepDone(now int64) (more bool, err error) {
 
 // over tells whether a unit is needed no more. A cancel, and what the reference has written, are needed as long as their slot.
 func (t *Timer) over(u *unit, pos int64, p *progress) bool {
-	if u.dead() || t.wheel.key(u.out) < t.wheel.key(p.mark.out) && len(p.barriers) == 0 {
+	switch {
+	case u.dead():
 		return true
+	case u.cancels() || !u.ours():
+		return p.slotDone(t.wheel.start(t.wheel.key(u.out)+1), pos)
 	}
-	return u.ours() && !u.cancels() && p.done(u.out, pos)
+	return p.done(u.out, pos)
 }
 
 // rollForward puts the messages of old units into the system topic again.
@@ -181,10 +185,10 @@ func (t *Timer) bury() error {
 	s := &t.sweeper
 	flushed := t.o.Store.FlushedOffset()
 	for len(s.graves) > 0 && s.graves[0].end <= flushed {
+		if err := t.killAll(s.reader, s.graves[0].positions); err != nil {
+			return err
+		}
 		for _, pos := range s.graves[0].positions {
-			if err := t.kill(s.reader, pos); err != nil {
-				return err
-			}
 			delete(s.moved, pos)
 		}
 		s.graves = s.graves[1:]
@@ -192,18 +196,31 @@ func (t *Timer) bury() error {
 	return nil
 }
 
-// kill declares the unit at pos dead. For the reference it is a cancel of nobody then.
-func (t *Timer) kill(r *unitReader, pos int64) error {
+// killAll declares the units at positions, in rising order, dead. For the reference they are cancels of nobody then.
+func (t *Timer) killAll(r *unitReader, positions []int64) error {
+	var block []byte
+	var at int64
 	r.reset()
-	u, ok, err := r.unit(pos)
-	r.reset()
-	if err != nil || !ok {
-		return err
+	defer r.reset()
+	for _, pos := range positions {
+		u, ok, err := r.unit(pos)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		if pos != at+int64(len(block)) || len(block) >= largeBlock*unitSize {
+			if err := t.log.writeAt(block, at); err != nil {
+				return err
+			}
+			at, block = pos, block[:0]
+		}
+		u.magic, u.mark = magicDelete, markDead
+		block = slices.Grow(block, unitSize)[:len(block)+unitSize]
+		u.put(block[len(block)-unitSize:])
 	}
-	u.magic, u.mark = magicDelete, markDead
-	var b [unitSize]byte
-	u.put(b[:])
-	return t.log.writeAt(b[:], pos)
+	return t.log.writeAt(block, at)
 }
 
 // keepNow is the physical offset of the oldest record that is needed.

@@ -36,9 +36,8 @@ const (
 // reads it.
 const (
 	markLive uint32 = 0x524B4401 // a timer, a roll or a cancel
-	markDead uint32 = 0x524B4402 // moved: the unit stands for nothing any more
+	markDead uint32 = 0x524B4402 // delivered or moved: the unit stands for nothing any more
 	markSeal uint32 = 0x524B4403 // ends the log at a stop
-	markCopy uint32 = 0x524B4404 // live, written again at a stop: not in the order of the system topic
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli) //nolint:gochecknoglobals // a table
@@ -125,7 +124,7 @@ func parseUnit(b []byte, pos int64) (u unit, ok bool) {
 	switch u.mark {
 	case 0:
 		return u, sum == 0
-	case markLive, markDead, markSeal, markCopy:
+	case markLive, markDead, markSeal:
 		return u, sum == crc32.Checksum(b[:reservedPosition+4], castagnoli)
 	}
 	return u, false

@@ -210,17 +210,24 @@ func (o *opening) add(e entry) {
 	}
 }
 
-// dedupe drops all but the first of entries that stand for the same record.
-func (o *opening) dedupe() {
+// dedupe drops all but the first of entries that stand for the same record, and returns what it dropped.
+func (o *opening) dedupe() (dropped []entry) {
 	slices.SortFunc(o.found, func(a, b entry) int {
-		switch {
-		case a.offset != b.offset:
+		if a.offset != b.offset {
 			return compare(a.offset, b.offset)
-		default:
-			return compare(a.pos, b.pos)
 		}
+		return compare(a.pos, b.pos)
 	})
-	o.found = slices.CompactFunc(o.found, func(a, b entry) bool { return a.offset == b.offset })
+	kept := o.found[:0]
+	for _, e := range o.found {
+		if n := len(kept); n > 0 && kept[n-1].offset == e.offset {
+			dropped = append(dropped, e)
+			continue
+		}
+		kept = append(kept, e)
+	}
+	o.found = kept
+	return dropped
 }
 
 func compare(a, b int64) int {

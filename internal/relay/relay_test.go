@@ -166,7 +166,7 @@ func TestAwaitSafe(t *testing.T) {
 	if l.SafeOffset() != 0 {
 		t.Error("nothing was flushed")
 	}
-	go l.Flush()
+	go func() { _ = l.Flush() }()
 	relay.AwaitSafe(l, l.MaxPhysicalOffset(), time.Minute)
 	if l.SafeOffset() != l.MaxPhysicalOffset() {
 		t.Error("returned before the flush")

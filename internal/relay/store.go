@@ -28,6 +28,8 @@ type Store interface {
 	SafeOffset() int64
 	// FlushedOffset is the end of what is on disk.
 	FlushedOffset() int64
+	// Flush makes everything that is stored durable.
+	Flush() error
 	// OnArrival calls fn for every message that becomes visible in a queue of topic. fn runs inside Put and must only leave a note. To be
 	// called before the store starts.
 	OnArrival(topic string, fn func(queueID int32, tagsCode int64))
@@ -117,6 +119,8 @@ func (a *adapter) SafeOffset() int64 {
 }
 
 func (a *adapter) FlushedOffset() int64 { return a.s.FlushedOffset() }
+
+func (a *adapter) Flush() error { return a.s.Flush() }
 
 func (a *adapter) OnArrival(topic string, fn func(queueID int32, tagsCode int64)) {
 	a.s.OnArrival(func(arrival store.Arrival) {

@@ -180,10 +180,11 @@ func (l *Log) FlushedOffset() int64 {
 }
 
 // Flush brings FlushedOffset to the log's end.
-func (l *Log) Flush() {
+func (l *Log) Flush() error {
 	l.Lock()
 	defer l.Unlock()
 	l.flushed = l.end
+	return nil
 }
 
 // OnArrival adds a callback.
