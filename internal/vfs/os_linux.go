@@ -45,5 +45,5 @@ func usage(dir string) (total, free uint64, err error) {
 		return 0, 0, os.NewSyscallError("statfs", err)
 	}
 	block := uint64(st.Bsize)
-	return st.Blocks * block, st.Bavail * block, nil
+	return (st.Blocks - st.Bfree + st.Bavail) * block, st.Bavail * block, nil
 }

@@ -14,5 +14,6 @@ func usage(dir string) (total, free uint64, err error) {
 		return 0, 0, os.NewSyscallError("statfs", err)
 	}
 	block := uint64(st.Bsize)
-	return uint64(st.Blocks) * block, uint64(st.Bavail) * block, nil
+	free = uint64(st.Bavail) * block
+	return (uint64(st.Blocks)-uint64(st.Bfree))*block + free, free, nil
 }

@@ -21,7 +21,8 @@ type FS interface {
 	// Lock takes an exclusive lock on byte 0 of the file, as the reference does with its lock file; closing the result gives it back.
 	// It fails with ErrLocked when another process holds it.
 	Lock(name string) (io.Closer, error)
-	// Usage tells size and free bytes (for unprivileged users) of the file system that holds dir.
+	// Usage tells bytes used and free together, and free bytes, of the file system that holds dir, as unprivileged users see them:
+	// what is kept back for others counts as neither (df, java.io.File#getUsableSpace).
 	Usage(dir string) (total, free uint64, err error)
 }
 
