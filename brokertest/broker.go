@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -36,7 +37,7 @@ type Broker struct {
 	Clock *Clock
 
 	options   *options
-	config    *conf.Config
+	config    atomic.Pointer[conf.Config]
 	log       *logrus.Entry
 	clk       clock.Clock
 	journal   *journal
@@ -94,7 +95,8 @@ func New(ctx context.Context, list ...Option) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{options: o, config: config, log: o.logger(), journal: newJournal(o.journal), link: &nameLink{}, emulation: emulations[o.version]}
+	b := &Broker{options: o, log: o.logger(), journal: newJournal(o.journal), link: &nameLink{}, emulation: emulations[o.version]}
+	b.config.Store(config)
 	b.running, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	b.makeClock()
 	for s := range b.wire {
@@ -162,16 +164,16 @@ func (b *Broker) Close(ctx context.Context) error {
 
 // NamesrvAddr is the HOST:PORT to give to clients.
 func (b *Broker) NamesrvAddr() string {
-	return b.config.NamesrvAddr(portOf(b.addr(Namesrv)))
+	return b.config.Load().NamesrvAddr(portOf(b.addr(Namesrv)))
 }
 
 // Addr is the HOST:PORT that clients are told to reach the broker at.
 func (b *Broker) Addr() string {
-	return b.config.BrokerAddr(portOf(b.addr(BrokerServer)))
+	return b.config.Load().BrokerAddr(portOf(b.addr(BrokerServer)))
 }
 
 // Name is the broker's name in routes: broker-a unless configured otherwise.
-func (b *Broker) Name() string { return b.config.Broker.BrokerName }
+func (b *Broker) Name() string { return b.config.Load().Broker.BrokerName }
 
 // Inside is the broker itself, nil while it is stopped; after Kill or Stop it is another one. It is for what this package does not offer.
 func (b *Broker) Inside() *broker.Broker { return b.now() }

@@ -38,7 +38,7 @@ func (b *Broker) Resume(ctx context.Context) error {
 	}
 	b.wire[BrokerServer].revive()
 	o := standalone.Options{
-		Config: b.config, Role: conf.RoleBroker, Log: b.log, Clock: b.clk, FS: b.Disk(),
+		Config: b.config.Load(), Role: conf.RoleBroker, Log: b.log, Clock: b.clk, FS: b.Disk(),
 		NameServers: []broker.NameServer{b.link}, BrokerAddrs: []string{b.addr(BrokerServer)}, Watcher: b.wire[BrokerServer],
 	}
 	running, err := startOn(ctx, o)
@@ -49,7 +49,7 @@ func (b *Broker) Resume(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.broker = running
-	b.addrs[BrokerServer] = net.JoinHostPort(b.config.Server.BindAddress, strconv.Itoa(int(port)))
+	b.addrs[BrokerServer] = net.JoinHostPort(b.config.Load().Server.BindAddress, strconv.Itoa(int(port)))
 	return nil
 }
 
@@ -58,6 +58,22 @@ func (b *Broker) Restart(ctx context.Context) error {
 	if err := b.Stop(ctx); err != nil {
 		return err
 	}
+	return b.Resume(ctx)
+}
+
+// Advertise restarts the broker, and clients are told a new HOST or HOST:PORT to reach it at: for containers, whose port outside is known
+// only when they run.
+func (b *Broker) Advertise(ctx context.Context, addr string) error {
+	o := *b.options
+	o.advertise = addr
+	config, err := o.config()
+	if err != nil {
+		return err
+	}
+	if err := b.Stop(ctx); err != nil {
+		return err
+	}
+	b.config.Store(config)
 	return b.Resume(ctx)
 }
 
@@ -123,7 +139,7 @@ func (b *Broker) ResumeNamesrv(ctx context.Context) error {
 	}
 	b.wire[Namesrv].revive()
 	running, err := startOn(ctx, standalone.Options{
-		Config: b.config, Role: conf.RoleNamesrv, Log: b.log, Clock: b.clk, FS: b.namesrvFiles(),
+		Config: b.config.Load(), Role: conf.RoleNamesrv, Log: b.log, Clock: b.clk, FS: b.namesrvFiles(),
 		NamesrvAddrs: []string{b.addr(Namesrv)}, Watcher: b.wire[Namesrv],
 	})
 	if err != nil {
@@ -133,7 +149,7 @@ func (b *Broker) ResumeNamesrv(ctx context.Context) error {
 	port := running.Namesrv().Addr().Port()
 	b.mu.Lock()
 	b.namesrv = running
-	b.addrs[Namesrv] = net.JoinHostPort(b.config.NamesrvServer.BindAddress, strconv.Itoa(int(port)))
+	b.addrs[Namesrv] = net.JoinHostPort(b.config.Load().NamesrvServer.BindAddress, strconv.Itoa(int(port)))
 	b.mu.Unlock()
 	if now := b.now(); now != nil {
 		now.RegisterNow()
