@@ -339,6 +339,9 @@ func (b *Broker) fillPull(p *pull, c *conf.Config) {
 		p.answer.Code = remoting.PullNotFound
 	case store.OffsetOverflowBadly, store.OffsetTooSmall, store.Cold:
 		p.answer.Code = remoting.PullOffsetMoved
+	case store.Unreadable:
+		// Clients ask again some seconds after an error, and not from elsewhere.
+		p.refuse(remoting.SystemError, "", "topic[%s] queueId[%d] cannot be read at offset %d: %s", p.header.Topic, p.header.QueueID, p.header.QueueOffset, p.result.Err)
 	}
 	if c.Store.BrokerRole == roleSlave && !c.Store.OffsetCheckInSlave && p.answer.Code == remoting.PullOffsetMoved {
 		p.fields.NextBeginOffset = p.header.QueueOffset

@@ -1,6 +1,9 @@
 package store
 
 import (
+	"errors"
+	"io/fs"
+
 	"github.com/rocketd/rocketd/message"
 )
 
@@ -20,6 +23,9 @@ const (
 	NoMessageInQueue
 	// Cold: the request was HotOnly and would have had to wait for the disk. Ours, never answered to a client.
 	Cold
+	// Unreadable: there are messages that cannot be read now, see GetResult.Err. NextOffset is that of the first one: what is acknowledged
+	// is never passed over because the machine has no file descriptors or its disk fails. Ours.
+	Unreadable
 )
 
 // String is the name that the reference puts into remarks.
@@ -41,6 +47,8 @@ func (s GetStatus) String() string {
 		return "OFFSET_TOO_SMALL"
 	case NoMatchedLogicQueue:
 		return "NO_MATCHED_LOGIC_QUEUE"
+	case Unreadable:
+		return "UNREADABLE"
 	case NoMessageInQueue:
 		return "NO_MESSAGE_IN_QUEUE"
 	case Cold:
@@ -85,6 +93,8 @@ type GetResult struct {
 	Filtered int
 	// SuggestSlave: the offset lies so far back that a slave should serve it.
 	SuggestSlave bool
+	// Err is why Status is Unreadable.
+	Err error
 	// Parts are the stored records, one behind the other, valid until Release. Neighbours in the log share a part.
 	Parts [][]byte
 
@@ -104,7 +114,7 @@ func (r *GetResult) Release() {
 
 func (r *GetResult) reset() {
 	r.Status, r.NextOffset, r.MinOffset, r.MaxOffset = Found, 0, 0, 0
-	r.Count, r.Bytes, r.Filtered, r.SuggestSlave = 0, 0, 0, false
+	r.Count, r.Bytes, r.Filtered, r.SuggestSlave, r.Err = 0, 0, 0, false, nil
 	r.Parts, r.held = r.Parts[:0], r.held[:0]
 }
 
@@ -158,7 +168,10 @@ func (s *Store) collect(r *GetRequest, q *ConsumeQueue, out *GetResult) {
 		e, more, cold, err := c.advance()
 		if err != nil {
 			s.warn.report("consume queue cannot be read", err)
-			if out.Count == 0 {
+			// Only what is gone for good is passed over: other errors may be gone the next time.
+			if !errors.Is(err, fs.ErrNotExist) {
+				out.unreadable(err)
+			} else if out.Count == 0 {
 				out.Status = OffsetFoundNull
 				out.NextOffset = (s.queues.files.base(c.next) + s.queues.files.size) / entrySize
 			}
@@ -177,7 +190,14 @@ func (s *Store) collect(r *GetRequest, q *ConsumeQueue, out *GetResult) {
 			out.NextOffset = e.QueueOffset
 			break
 		}
-		if cold := s.take(r, set, out, e, logEnd); cold {
+		cold, err = s.take(r, set, out, e, logEnd)
+		if err != nil {
+			s.warn.report("commit log cannot be read", err)
+			out.NextOffset = e.QueueOffset
+			out.unreadable(err)
+			break
+		}
+		if cold {
 			if out.Count == 0 {
 				out.Status = Cold
 			}
@@ -187,6 +207,13 @@ func (s *Store) collect(r *GetRequest, q *ConsumeQueue, out *GetResult) {
 		out.NextOffset = e.QueueOffset + 1
 	}
 	out.SuggestSlave = logEnd-lastPhysical > set.hotBytes
+}
+
+// unreadable ends a Get that met an error. What was found before it counts.
+func (r *GetResult) unreadable(err error) {
+	if r.Count == 0 {
+		r.Status, r.Err = Unreadable, err
+	}
 }
 
 // full tells whether one more message is too much (DefaultMessageStore.isTheBatchFull).
@@ -210,44 +237,46 @@ func (s *Store) full(r *GetRequest, set *settings, out *GetResult, e Entry, logE
 	}
 }
 
-// take adds the record of e to out if it matches. cold tells that the disk would have had to be waited for.
-func (s *Store) take(r *GetRequest, set *settings, out *GetResult, e Entry, logEnd int64) (cold bool) {
+// take adds the record of e to out if it matches. cold tells that the disk would have had to be waited for,
+// an error that it cannot be read now.
+func (s *Store) take(r *GetRequest, set *settings, out *GetResult, e Entry, logEnd int64) (cold bool, err error) {
 	ext := isExtAddress(e.TagsCode)
 	if r.Filter != nil && !ext && !r.Filter.MatchTagsCode(e.TagsCode) {
-		return false
+		return false, nil
 	}
 	file := s.files.find(e.PhysicalOffset)
 	if file == nil || e.end() > logEnd || e.end() > file.end() {
 		if out.Count == 0 {
 			out.Status = MessageWasRemoving
 		}
-		return false
+		return false, nil
 	}
 	v, err := out.viewOf(file)
-	if err != nil {
-		s.warn.report("commit log cannot be read", err)
+	if errors.Is(err, fs.ErrNotExist) {
 		if out.Count == 0 {
 			out.Status = MessageWasRemoving
 		}
-		return false
+		return false, nil
+	}
+	if err != nil {
+		return false, err
 	}
 	if r.HotOnly && !s.resident(v, file, e) {
-		return true
+		return true, nil
 	}
 	pos := e.PhysicalOffset - file.base
 	if v.data == nil {
 		buf := getBuffer(int(e.Size))
 		if _, err := v.f.ReadAt(*buf, pos); err != nil {
 			putBuffer(buf)
-			s.warn.report("commit log cannot be read", err)
-			return false
+			return false, err
 		}
 		out.held = append(out.held, lease{buf: buf})
 		out.add(s, r, set, e, *buf, -1, ext)
-		return false
+		return false, nil
 	}
 	out.add(s, r, set, e, v.data[pos:pos+int64(e.Size)], pos, ext)
-	return false
+	return false, nil
 }
 
 // add appends a record to the parts if it is what the entry says and matches. pos is its place in a mapping, -1 in a buffer.
