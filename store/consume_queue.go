@@ -389,6 +389,7 @@ func (q *ConsumeQueue) raiseMin(minPhysical int64) error {
 			return fmt.Errorf("consume queue %s: %w", q, err)
 		}
 		q.firstBase += files.size
+		q.synced = max(q.synced, q.firstBase/entrySize)
 	}
 	return nil
 }

@@ -56,6 +56,18 @@ type logFile struct {
 	mu      sync.Mutex
 	f       vfs.File // open for writing; nil until it is needed; guarded by mu
 	removed bool     // guarded by mu
+	closed  bool     // the store is; guarded by mu
+}
+
+// openableLocked is the error of opening a file that is gone or of a store that is closed.
+func (f *logFile) openableLocked() error {
+	switch {
+	case f.removed:
+		return fmt.Errorf("%s: %w", f.path, fs.ErrNotExist)
+	case f.closed:
+		return ErrClosed
+	}
+	return nil
 }
 
 func (f *logFile) end() int64 { return f.base + f.size }
@@ -73,8 +85,8 @@ func (f *logFile) view() (*view, error) {
 	if v := f.current.Load(); v != nil && v.acquire() {
 		return v, nil
 	}
-	if f.removed {
-		return nil, fmt.Errorf("%s: %w", f.path, fs.ErrNotExist)
+	if err := f.openableLocked(); err != nil {
+		return nil, err
 	}
 	v, err := newView(f.fs, f.path, f.size)
 	if err != nil {
@@ -89,8 +101,8 @@ func (f *logFile) view() (*view, error) {
 func (f *logFile) writer() (vfs.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.removed {
-		return nil, fmt.Errorf("%s: %w", f.path, fs.ErrNotExist)
+	if err := f.openableLocked(); err != nil {
+		return nil, err
 	}
 	if f.f == nil {
 		w, err := f.fs.OpenFile(f.path, osUpdate, filePerm)
@@ -359,10 +371,13 @@ func (l *logFiles) load(dirs []string) (lengths []int64, err error) {
 	return lengths, nil
 }
 
-// closeAll lets all views and files go.
+// closeAll lets all views and files go for good.
 func (l *logFiles) closeAll() error {
 	var err error
 	for _, f := range l.all() {
+		f.mu.Lock()
+		f.closed = true
+		f.mu.Unlock()
 		f.dropView()
 		err = errors.Join(err, f.closeWriter())
 	}

@@ -21,9 +21,10 @@ type queueFiles struct {
 	dir  string // consumequeue
 	size int64
 
-	mu   sync.Mutex
-	open map[queueFileKey]*queueFile // guarded by mu
-	lru  *list.List                  // of *queueFile, most recently used first; guarded by mu
+	mu     sync.Mutex
+	open   map[queueFileKey]*queueFile // guarded by mu
+	lru    *list.List                  // of *queueFile, most recently used first; guarded by mu
+	closed bool                        // guarded by mu
 }
 
 type queueFileKey struct {
@@ -62,6 +63,10 @@ func (c *queueFiles) base(queueOffset int64) int64 {
 func (c *queueFiles) get(q *ConsumeQueue, base int64, create bool) (*queueFile, error) {
 	key := queueFileKey{q, base}
 	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil, ErrClosed
+	}
 	if f := c.open[key]; f != nil {
 		f.users++
 		c.lru.MoveToFront(f.place)
@@ -76,14 +81,24 @@ func (c *queueFiles) get(q *ConsumeQueue, base int64, create bool) (*queueFile, 
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed {
+		return nil, errors.Join(ErrClosed, f.Close())
+	}
 	if other := c.open[key]; other != nil {
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
 		other.users++
-		return other, f.Close()
+		return other, nil
 	}
 	qf := &queueFile{File: f, key: key, users: 1}
 	qf.place = c.lru.PushFront(qf)
 	c.open[key] = qf
-	return qf, c.evictLocked()
+	if err := c.evictLocked(); err != nil {
+		qf.users--
+		return nil, err
+	}
+	return qf, nil
 }
 
 func (c *queueFiles) openFile(q *ConsumeQueue, base int64, create bool) (vfs.File, error) {
@@ -158,10 +173,11 @@ func (c *queueFiles) forget(q *ConsumeQueue, base int64) error {
 	return err
 }
 
-// closeAll closes every file that nobody uses.
+// closeAll closes every file that nobody uses, and opens none any more.
 func (c *queueFiles) closeAll() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.closed = true
 	var err error
 	for _, f := range c.open {
 		err = errors.Join(err, c.forgetLocked(f))

@@ -46,6 +46,7 @@ type queueTable struct {
 	queues map[queueKey]*ConsumeQueue // guarded by mu
 	light  int                        // light queues among them; guarded by mu
 
+	writeMu  sync.Mutex // one writes the queues at a time: who comes second must not find nothing to do
 	activeMu sync.Mutex
 	active   []*ConsumeQueue // queues with something in memory; guarded by activeMu
 }
@@ -110,6 +111,8 @@ func (t *queueTable) activate(q *ConsumeQueue) {
 // write writes entries that are only in memory: of every queue, or of those with at least minBytes. Queues that are idle give their
 // memory back. Errors do not stop it.
 func (t *queueTable) write(minBytes int64) error {
+	t.writeMu.Lock()
+	defer t.writeMu.Unlock()
 	if t.unwritten.Load() >= maxUnwrittenBytes {
 		minBytes = 0
 	}

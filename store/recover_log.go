@@ -230,6 +230,9 @@ func (r *recovery) seal(file *logFile, g *scanned) error {
 		_, err = w.WriteAt(b[:min(int64(len(b)), g.to-g.from)], g.from-file.base)
 		return errors.Join(err, w.Sync())
 	}
+	if to-g.from < message.MinRecordSize {
+		return nil // no record is so small; the next start goes over it as this one did
+	}
 	for from := g.from; from < to; {
 		n := min(to-from, int64(r.s.settings.Load().maxMessageSize))
 		if left := to - from - n; left > 0 && left < 2*message.MinRecordSize {

@@ -120,12 +120,30 @@ func (s *Store) acquire() error {
 			return fmt.Errorf("open store %s: %w", s.dir, err)
 		}
 	}
-	lock, err := s.fs.Lock(filepath.Join(s.dir, lockName))
+	path := filepath.Join(s.dir, lockName)
+	if err := writeLockText(s.fs, path); err != nil {
+		return fmt.Errorf("open store %s: %w", s.dir, err)
+	}
+	lock, err := s.fs.Lock(path)
 	if err != nil {
 		return fmt.Errorf("open store %s: %w", s.dir, err)
 	}
 	s.lock = lock
 	return nil
+}
+
+// writeLockText gives the lock file the text that the reference writes into it; before locking, because closing any descriptor of the file
+// would give the lock back on some systems.
+func writeLockText(fsys vfs.FS, path string) error {
+	f, err := fsys.OpenFile(path, osUpdate|osCreate, filePerm)
+	if err != nil {
+		return err
+	}
+	size, err := f.Size()
+	if err == nil && size == 0 {
+		_, err = f.WriteAt([]byte("lock"), 0)
+	}
+	return errors.Join(err, f.Close())
 }
 
 // makeDir makes a directory and its parents, durably, if it is missing.
