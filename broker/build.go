@@ -113,7 +113,16 @@ func (b *Broker) loadTables(context.Context) error {
 	c := b.config()
 	b.topics.createSystem(c)
 	b.groups.createReserved()
-	for _, load := range []func() error{b.topics.load, b.groups.load, b.offsets.load} {
+	lost, err := b.topics.load()
+	if err != nil {
+		return err
+	}
+	if lost {
+		if err := b.topics.restore(b.storedQueues()); err != nil {
+			return err
+		}
+	}
+	for _, load := range []func() error{b.groups.load, b.offsets.load} {
 		if err := load(); err != nil {
 			return err
 		}
@@ -122,6 +131,16 @@ func (b *Broker) loadTables(context.Context) error {
 		return err
 	}
 	return b.groups.createConfigured(c)
+}
+
+// storedQueues is the number of queues that each topic has in the store.
+func (b *Broker) storedQueues() map[string]int32 {
+	queues := map[string]int32{}
+	b.store.Queues(func(q *store.ConsumeQueue) bool {
+		queues[q.Topic()] = max(queues[q.Topic()], q.QueueID()+1)
+		return true
+	})
+	return queues
 }
 
 func (b *Broker) openSchedule(context.Context) (err error) {

@@ -49,7 +49,7 @@ func (x *tables) topics(t *testing.T) *topicTable {
 	t.Helper()
 	table := newTopicTable(x.files, x.clock, x.log, x.config, x.warnings)
 	table.createSystem(x.conf)
-	if err := table.load(); err != nil {
+	if _, err := table.load(); err != nil {
 		t.Fatal(err)
 	}
 	return table

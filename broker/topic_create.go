@@ -81,6 +81,20 @@ func (t *topicTable) createForSend(name, defaultTopic string, queues, sysFlag in
 	return t.createIfAbsent(topic)
 }
 
+// restore makes topics again that topics.json has lost. queues has the number of queues that each has in the store.
+func (t *topicTable) restore(queues map[string]int32) error {
+	var lost []body.TopicConfig
+	for name, n := range queues {
+		if t.get(name) != nil || message.IsLMQ(name) || message.IsSystemTopic(name) {
+			continue
+		}
+		topic := body.NewTopicConfig(name)
+		topic.ReadQueueNums, topic.WriteQueueNums, topic.Perm = n, n, permBoth
+		lost = append(lost, *topic)
+	}
+	return t.update(lost...)
+}
+
 // createForGroup makes a retry or dead-letter topic unless it exists; one that exists only follows order
 // (TopicConfigManager#createTopicInSendMessageBackMethod).
 func (t *topicTable) createForGroup(name string, queues, perm int32, order bool, sysFlag int32) (*body.TopicConfig, error) {

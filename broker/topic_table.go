@@ -63,9 +63,10 @@ func newTopicTable(files *stateFiles, c clock.Clock, log *logrus.Entry, config f
 	return t
 }
 
-// load reads topics.json. A broken file is set aside: the broker starts with its system topics.
-func (t *topicTable) load() error {
-	_, err := t.file.load(func(data []byte) error {
+// load reads topics.json. A broken file is set aside and lost is true: the broker starts with its system topics and what
+// restore makes of the store's queues.
+func (t *topicTable) load() (lost bool, err error) {
+	_, err = t.file.load(func(data []byte) error {
 		table, err := body.Decode[body.TopicConfigTable](data)
 		if err != nil {
 			return err
@@ -86,11 +87,11 @@ func (t *topicTable) load() error {
 		return nil
 	})
 	if errors.Is(err, errBroken) {
-		t.log.WithError(err).Error("topics.json cannot be read, starting without it: topics must be created again")
+		t.log.WithError(err).Error("topics.json cannot be read, topics are made again from the queues there are: their permissions, order and attributes are lost")
 		t.file.setAside()
-		return nil
+		return true, nil
 	}
-	return err
+	return false, err
 }
 
 // encode is the content of topics.json.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rocketd/rocketd/internal/vfs"
+	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/remoting/body"
 )
 
@@ -202,5 +203,29 @@ func TestTopicSaveFailureIsAnError(t *testing.T) {
 	fault.SetRule(vfs.FailOn(vfs.OpSync, "topics.json", errors.New("no room")))
 	if err := topics.update(*body.NewTopicConfig("A")); err == nil || !strings.Contains(err.Error(), "topics.json") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestTopicsAreMadeAgainFromQueues: without topics.json and without a backup the stored messages can still be read.
+func TestTopicsAreMadeAgainFromQueues(t *testing.T) {
+	for name, content := range map[string][]byte{"empty": {}, "zeros": make([]byte, 500), "half": []byte(`{"dataVersion":{"counter":1},"topicConfigTable":{"T":{"top`)} {
+		t.Run(name, func(t *testing.T) {
+			b := newTestBroker(t)
+			b.create("T", 3)
+			b.dial().want(0, remoting.SendMessage, sendFields("T", 2, ""), []byte("kept"))
+			b.close()
+			path := b.topics.file.path
+			if err := b.topics.file.write(content, true); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.mem.Remove(path + ".bak"); err != nil {
+				t.Fatal(err)
+			}
+			b = b.restart()
+			if topic := b.topics.get("T"); topic == nil || topic.ReadQueueNums != 3 || topic.WriteQueueNums != 3 || topic.Perm != permBoth {
+				t.Fatalf("topic T is %+v", topic)
+			}
+			b.dial().want(0, remoting.PullMessage, pullFields("G", "T", 2, 0), nil)
+		})
 	}
 }
