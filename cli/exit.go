@@ -50,8 +50,11 @@ func explain(err error, c *conf.Config) *failure {
 		return &failure{code: ExitUsage, sentence: "the configuration is not usable:\n  " + strings.ReplaceAll(bad.Error(), "\n", "\n  "), err: err}
 	case isAddressInUse(err):
 		port, flag := c.Broker.ListenPort, "--broker-port"
-		if role == standalone.PartNamesrv {
+		switch role {
+		case standalone.PartNamesrv:
 			port, flag = c.NamesrvServer.ListenPort, "--namesrv-port"
+		case standalone.PartConsole:
+			port, flag = c.Rocketd.HTTPPort, "--http-port"
 		}
 		return &failure{code: ExitPortTaken, err: err, sentence: fmt.Sprintf(
 			"port %d of the %s is taken by another program: stop that one, or choose another port with %s (0 picks a free one)", port, role, flag)}

@@ -13,8 +13,9 @@ import (
 
 // Process is what Run needs of the process that it runs in.
 type Process struct {
-	Args           []string // without the program's name
-	Env            []string // as os.Environ
+	Args           []string  // without the program's name
+	Env            []string  // as os.Environ
+	Stdin          io.Reader // may be nil
 	Stdout, Stderr io.Writer
 	Version        string // "dev" unless released
 }
@@ -58,7 +59,7 @@ Without a sub-command both run in one process. When ready, one line on stdout te
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	f.register(root, conf.RoleAll)
-	root.AddCommand(newNamesrv(p), newBroker(p), newConfig(p), newStore(p), newVersion(p))
+	root.AddCommand(newNamesrv(p), newBroker(p), newConfig(p), newStore(p), newTest(p), newVersion(p))
 	return root
 }
 
@@ -90,6 +91,7 @@ func newBroker(p *Process) *cobra.Command {
 type flags struct {
 	data, host, advertise, namesrv string
 	namesrvPort, brokerPort        string
+	httpPort                       string
 	files, sets                    []string
 	command                        *cobra.Command
 }
@@ -105,6 +107,7 @@ func (f *flags) register(c *cobra.Command, role conf.Role) {
 	if role != conf.RoleNamesrv {
 		set.StringVar(&f.brokerPort, "broker-port", "", "port of the broker, 0 picks one (default 10911)")
 	}
+	set.StringVar(&f.httpPort, "http-port", "", "port of the console and /metrics, on the loopback address; 0 picks one, -1: none (default 10988)")
 	set.StringVar(&f.host, "host", "", "address to listen on (default 127.0.0.1; all addresses inside a container)")
 	set.StringVar(&f.advertise, "advertise", "", "HOST[:PORT] that clients are told (default: the listen address, or an address of this machine)")
 	if role != conf.RoleNamesrv {
@@ -121,6 +124,7 @@ func (f *flags) load(p *Process, role conf.Role) (*conf.Config, error) {
 		{"data", "dataDir", f.data},
 		{"namesrv-port", "namesrv.listenPort", f.namesrvPort},
 		{"broker-port", "broker.listenPort", f.brokerPort},
+		{"http-port", "rocketd.httpPort", f.httpPort},
 		{"host", "rocketd.host", f.host},
 		{"advertise", "rocketd.advertise", f.advertise},
 		{"namesrv", "broker.namesrvAddr", f.namesrv},

@@ -36,7 +36,9 @@ func serve(p *Process, f *flags, role conf.Role) error {
 	defer release()
 
 	logConfig(log, c)
-	s, err := standalone.Start(ctx, standalone.Options{Config: c, Role: role, Log: log, Clock: clock.System{}, FS: vfs.OS{}})
+	s, err := standalone.Start(ctx, standalone.Options{
+		Config: c, Role: role, Log: log, Clock: clock.System{}, FS: vfs.OS{}, Console: true, Version: p.Version,
+	})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil // stopped while starting: what had been started is stopped again
@@ -67,6 +69,9 @@ func readyLine(s *standalone.Standalone, c *conf.Config) string {
 	}
 	if s.BrokerAddr() != "" {
 		parts = append(parts, "broker="+s.BrokerAddr(), "name="+c.Broker.BrokerName)
+	}
+	if s.HTTPAddr() != "" {
+		parts = append(parts, "http="+s.HTTPAddr())
 	}
 	return strings.Join(append(parts, "data="+c.Rocketd.DataDir), " ")
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rocketd/rocketd/broker"
 	"github.com/rocketd/rocketd/conf"
+	"github.com/rocketd/rocketd/console"
 	"github.com/rocketd/rocketd/internal/clock"
 	"github.com/rocketd/rocketd/internal/vfs"
 	"github.com/rocketd/rocketd/namesrv"
@@ -25,6 +26,7 @@ import (
 const (
 	PartNamesrv = "name server"
 	PartBroker  = "broker"
+	PartConsole = "console"
 )
 
 // StartError says which part could not be started.
@@ -54,6 +56,10 @@ type Options struct {
 	Intercept func(c *remoting.Conn, req *remoting.Command) (resp *remoting.Command, err error, handled bool)
 	// Watcher, when set, sees every frame; see remoting.ServerOptions.
 	Watcher remoting.Watcher
+	// Console: serve the page, the API and the metrics on httpPort, unless that is -1.
+	Console bool
+	// Version is shown by the console.
+	Version string
 }
 
 // Standalone is what Start has started. Safe for concurrent use.
@@ -61,6 +67,7 @@ type Standalone struct {
 	config  *conf.Config
 	namesrv *namesrv.NameServer // nil when the role has none
 	broker  *broker.Broker      // nil when the role has none
+	console *console.Console    // nil when there is none
 }
 
 // Start starts the parts of the role; they are listening when it returns. An error is a *StartError, and nothing is left
@@ -78,6 +85,10 @@ func Start(ctx context.Context, o Options) (*Standalone, error) {
 		o.FS = vfs.OS{}
 	}
 	s := &Standalone{config: o.Config}
+	warnings := new(console.Warnings)
+	if o.Console = o.Console && o.Config.Rocketd.HTTPPort >= 0; o.Console {
+		o.Log.Logger.AddHook(warnings)
+	}
 	if o.Role != conf.RoleBroker {
 		if err := s.startNamesrv(ctx, o); err != nil {
 			return nil, &StartError{Part: PartNamesrv, Err: err}
@@ -88,7 +99,30 @@ func Start(ctx context.Context, o Options) (*Standalone, error) {
 			return nil, errors.Join(&StartError{Part: PartBroker, Err: err}, s.Close(ctx))
 		}
 	}
+	if o.Console {
+		if err := s.startConsole(o, warnings); err != nil {
+			return nil, errors.Join(&StartError{Part: PartConsole, Err: err}, s.Close(ctx))
+		}
+	}
 	return s, nil
+}
+
+// startConsole serves HTTP. When the port is the default one and taken, by another rocketd most likely, the process does without.
+func (s *Standalone) startConsole(o Options, warnings *console.Warnings) error {
+	c := console.New(console.Options{
+		Config: o.Config, Log: o.Log.WithField("part", "console"), Clock: o.Clock, Broker: s.broker, Namesrv: s.namesrv, Warnings: warnings,
+		Version: o.Version,
+	})
+	err := c.Start()
+	if errors.Is(err, console.ErrPortTaken) && o.Config.Origin("rocketd.httpPort") == (conf.Origin{}) {
+		o.Log.WithError(err).Warn("there is no console: httpPort is taken by another program; --http-port names another one")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.console = c
+	return nil
 }
 
 func (s *Standalone) startNamesrv(ctx context.Context, o Options) error {
@@ -180,6 +214,14 @@ func (s *Standalone) BrokerAddr() string {
 	return s.broker.Advertised()
 }
 
+// HTTPAddr is the HOST:PORT of the console; empty when there is none.
+func (s *Standalone) HTTPAddr() string {
+	if s.console == nil {
+		return ""
+	}
+	return s.console.Addr().String()
+}
+
 // Namesrv is the name server, or nil.
 func (s *Standalone) Namesrv() *namesrv.NameServer { return s.namesrv }
 
@@ -190,6 +232,9 @@ func (s *Standalone) Broker() *broker.Broker { return s.broker }
 // clients and held calls, not the flushing. It is safe to call more than once.
 func (s *Standalone) Close(ctx context.Context) error {
 	var errs []error
+	if s.console != nil {
+		errs = append(errs, s.console.Close(ctx))
+	}
 	if s.broker != nil {
 		errs = append(errs, s.broker.Close(ctx))
 	}
