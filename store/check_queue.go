@@ -285,7 +285,7 @@ func (c *checker) finishQueues() error {
 		if q.broken {
 			continue
 		}
-		inLog, holes := int64(0), int64(0)
+		inLog, holes, beyond := int64(0), int64(0), int64(-1)
 		var next Entry
 		for i := q.count - 1; len(q.bases) > 0 && i >= q.bases[0]/entrySize; i-- {
 			e, err := q.entry(i)
@@ -296,8 +296,7 @@ func (c *checker) finishQueues() error {
 				break
 			}
 			if e.PhysicalOffset >= c.report.LogEnd {
-				path, at := q.position(i)
-				c.report.problem(c.behind, path, at, "entry %d of %s/%d points to %d, the log ends at %d", i, q.key.topic, q.key.id, e.PhysicalOffset, c.report.LogEnd)
+				beyond = i
 				continue
 			}
 			if next.written() && next.PhysicalOffset == e.PhysicalOffset {
@@ -305,6 +304,10 @@ func (c *checker) finishQueues() error {
 			}
 			inLog++
 			next = e
+		}
+		if beyond >= 0 {
+			path, at := q.position(beyond)
+			c.report.problem(c.behind, path, at, "entries %d to %d of %s/%d point behind the log's end at %d", beyond, q.count-1, q.key.topic, q.key.id, c.report.LogEnd)
 		}
 		if n := inLog - holes - q.matched; n > 0 {
 			c.report.problem(Damage, q.dir, -1, "%d entries of %s/%d have no record", n, q.key.topic, q.key.id)
