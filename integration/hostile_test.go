@@ -65,12 +65,15 @@ func (w *wire) read() (*remoting.Command, error) {
 	return cmd, remoting.DecodeFrame(frame, cmd)
 }
 
-// ask sends a request made of pairs of field names and values and reads its answer, which must be the next frame.
+// ask sends a request made of pairs of field names and values and reads its answer, which must be the next one.
 func (w *wire) ask(form remoting.SerializeType, code int32, body []byte, fields ...string) *remoting.Command {
 	w.t.Helper()
 	cmd := w.request(form, code, body, fields...)
 	w.write(remoting.AppendFrame(nil, cmd))
 	got, err := w.read()
+	for err == nil && !got.IsResponse() { // the server asks too
+		got, err = w.read()
+	}
 	if err != nil {
 		w.t.Fatalf("code %d %q: no answer: %v", code, fields, err)
 	}

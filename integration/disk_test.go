@@ -1,0 +1,288 @@
+//go:build linux
+
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rocketd/rocketd/integration/peer"
+	"github.com/rocketd/rocketd/message"
+	"github.com/rocketd/rocketd/remoting"
+)
+
+// smallDisk mounts a file system in memory of that size.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("needs root, to mount a tmpfs of %s: %v", size, err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// fillUp writes a file until nothing more fits and returns its name.
+func fillUp(t *testing.T, dir string) string {
+	t.Helper()
+	name := filepath.Join(dir, "ballast")
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	for size := 1 << 20; size >= 4096; size /= 2 {
+		block := make([]byte, size)
+		for err = nil; err == nil; {
+			_, err = f.Write(block)
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+	}
+	return name
+}
+
+// ledger sends and remembers what was acknowledged. Make one with newLedger.
+type ledger struct {
+	w      *wire
+	acked  []string // bodies, in the order of the queue
+	timers int
+	commit int64
+}
+
+func newLedger(t *testing.T, broker string) *ledger {
+	t.Helper()
+	w := dialWire(t, broker)
+	for _, topic := range []string{"T", "later"} { // and the group, which the first heartbeat or pull makes
+		w.ask(remoting.JSON, remoting.UpdateAndCreateTopic, nil, "topic", topic, "defaultTopic", "TBW102", "readQueueNums", "1", "writeQueueNums", "1",
+			"perm", "6", "topicFilterType", "SINGLE_TAG", "topicSysFlag", "0", "order", "false")
+	}
+	w.ask(remoting.JSON, remoting.PullMessage, nil, pullOf...)
+	return &ledger{w: w}
+}
+
+func (l *ledger) body(n int) []byte {
+	return []byte(fmt.Sprintf("%08d", n) + strings.Repeat(string(rune('a'+n%26)), 20_000+n*371%100_000))
+}
+
+// send sends one message and gives back the code and remark of its answer.
+func (l *ledger) send() (int32, string) {
+	body := l.body(len(l.acked))
+	got := l.w.ask(remoting.JSON, remoting.SendMessage, body, sendOf...)
+	if got.Code == 0 {
+		l.acked = append(l.acked, string(body))
+	}
+	return got.Code, got.Remark
+}
+
+// timer sends a timer message that is due in an hour.
+func (l *ledger) timer() (int32, string) {
+	got := l.w.ask(remoting.JSON, remoting.SendMessage, make([]byte, 2000), with(sendOf, "topic", "later", "properties", "TIMER_DELAY_SEC\x013600\x02")...)
+	if got.Code == 0 {
+		l.timers++
+	}
+	return got.Code, got.Remark
+}
+
+// commitNext commits the next offset; that must always work.
+func (l *ledger) commitNext(t *testing.T) {
+	t.Helper()
+	l.commit++
+	if got := l.w.ask(remoting.JSON, remoting.UpdateConsumerOffset, nil, with(commitOf, "commitOffset", strconv.FormatInt(l.commit, 10))...); got.Code != 0 {
+		t.Fatalf("commit offset: %d %s", got.Code, got.Remark)
+	}
+}
+
+// check reads everything back.
+func (l *ledger) check(t *testing.T) {
+	t.Helper()
+	offset := 0
+	for {
+		got := l.w.ask(remoting.JSON, remoting.PullMessage, nil, with(pullOf, "queueOffset", strconv.Itoa(offset))...)
+		if got.Code == remoting.PullNotFound || got.Code == remoting.PullOffsetMoved {
+			break
+		}
+		if got.Code != 0 {
+			t.Fatalf("pull at %d: %d %s", offset, got.Code, got.Remark)
+		}
+		for body := got.Body; len(body) > 0; offset++ {
+			var r message.Record
+			n, err := message.DecodeRecord(body, &r, true)
+			if err != nil {
+				t.Fatalf("record %d: %v", offset, err)
+			}
+			if offset >= len(l.acked) || string(r.Body) != l.acked[offset] {
+				t.Fatalf("record %d is %.20q..., not what was acknowledged", offset, r.Body)
+			}
+			body = body[n:]
+		}
+	}
+	if offset != len(l.acked) {
+		t.Fatalf("%d messages are there, %d were acknowledged", offset, len(l.acked))
+	}
+	got := l.w.ask(remoting.JSON, remoting.QueryConsumerOffset, nil, "consumerGroup", "G", "topic", "T", "queueId", "0")
+	if v, _ := got.ExtValue("offset"); v != strconv.FormatInt(l.commit, 10) {
+		t.Fatalf("the committed offset is %q, want %d: %d %s", v, l.commit, got.Code, got.Remark)
+	}
+}
+
+// TestFullDisk fills a small disk to the brim, with sends, timers and offset commits going on, and frees it again.
+func TestFullDisk(t *testing.T) {
+	for name, settings := range map[string][]string{
+		"kept free":   nil, // the default: writing stops while something is still free
+		"brim":        {"diskMinFreeBytes=1"},
+		"sync":        {"diskMinFreeBytes=1", "flushDiskType=SYNC_FLUSH"},
+		"small files": {"diskMinFreeBytes=1", "mappedFileSizeCommitLog=4194304", "mappedFileSizeConsumeQueue=60000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk := smallDisk(t, "200m")
+			data := filepath.Join(disk, "data")
+			c := peer.StartRocketd(t, data, settings...)
+			l := newLedger(t, c.Broker)
+			for full := false; !full; {
+				code, remark := l.send()
+				if code == 0 && len(l.acked)%3 == 0 {
+					code, remark = l.timer()
+				}
+				if full = code != 0; full {
+					checkFull(t, code, remark, data)
+				}
+				l.commitNext(t)
+			}
+			t.Logf("full after %d messages and %d timers", len(l.acked), l.timers)
+			ballast := fillUp(t, disk)
+			for begun := time.Now(); time.Since(begun) < 1500*time.Millisecond; time.Sleep(50 * time.Millisecond) {
+				for _, send := range []func() (int32, string){l.send, l.timer} {
+					if code, remark := send(); code != 0 {
+						checkFull(t, code, remark, data)
+					}
+				}
+				l.commitNext(t)
+			}
+			l.check(t)
+			if err := os.Remove(ballast); err != nil {
+				t.Fatal(err)
+			}
+			if name != "kept free" { // there the ballast was all that was free: the rest must go too
+				freed := filepath.Join(data, "index")
+				t.Logf("freed: %v", os.RemoveAll(freed))
+			}
+			grow(t, disk)
+			begun := time.Now()
+			await(t, 10*time.Second, "writing goes on", func() bool {
+				code, _ := l.send()
+				return code == 0
+			})
+			t.Logf("writing goes on after %v", time.Since(begun).Round(time.Millisecond))
+			for range 50 {
+				if code, remark := l.send(); code != 0 {
+					t.Fatalf("send after the disk was freed: %d %s", code, remark)
+				}
+			}
+			l.commitNext(t)
+			l.check(t)
+			reopen(t, c, l, data, settings...)
+		})
+	}
+}
+
+// grow gives a full small disk room.
+func grow(t *testing.T, disk string) {
+	t.Helper()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=400m"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkFull checks the answer to a send on a full disk.
+func checkFull(t *testing.T, code int32, remark, data string) {
+	t.Helper()
+	if code != remoting.ServiceNotAvailable || !strings.Contains(remark, data) || !strings.Contains(remark, "bytes free") || !strings.Contains(remark, "diskMinFreeBytes") {
+		t.Fatalf("a send on a full disk: code %d %q, want 14 naming path %s, free bytes and diskMinFreeBytes", code, remark, data)
+	}
+}
+
+// reopen stops the broker, checks the store, starts it again and compares what is there.
+func reopen(t *testing.T, c *peer.Cluster, l *ledger, data string, settings ...string) {
+	t.Helper()
+	c.Stop(t)
+	if code := c.ExitCode(); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, c.Log())
+	}
+	if out, err := exec.Command(peer.Rocketd(t), append([]string{"store", "check", data}, sets(settings)...)...).CombinedOutput(); err != nil {
+		t.Errorf("store check: %v\n%s", err, out)
+	}
+	c = peer.StartRocketd(t, data, settings...)
+	l.w = dialWire(t, c.Broker)
+	l.check(t)
+	got := l.w.ask(remoting.JSON, remoting.GetMaxOffset, nil, "topic", "rmq_sys_wheel_timer", "queueId", "0")
+	if v, _ := got.ExtValue("offset"); v != strconv.Itoa(l.timers) {
+		t.Errorf("%s timers are stored, %d were acknowledged", v, l.timers)
+	}
+}
+
+// sets are settings as flags.
+func sets(settings []string) []string {
+	var flags []string
+	for _, s := range settings {
+		flags = append(flags, "--set", s)
+	}
+	return flags
+}
+
+// TestNoFileDescriptors takes the file descriptors away from a running broker and gives them back.
+func TestNoFileDescriptors(t *testing.T) {
+	data := t.TempDir()
+	c := peer.StartRocketd(t, data, "mappedFileSizeCommitLog=1048576")
+	l := newLedger(t, c.Broker)
+	for range 20 {
+		if code, remark := l.send(); code != 0 {
+			t.Fatal(code, remark)
+		}
+	}
+	limit := func(n int) {
+		t.Helper()
+		if out, err := exec.Command("prlimit", "--pid", strconv.Itoa(c.BrokerPID()), fmt.Sprintf("--nofile=%d:%d", n, 4096)).CombinedOutput(); err != nil {
+			t.Skipf("needs prlimit of util-linux: %v %s", err, out)
+		}
+	}
+	limit(5) // what is open stays open, nothing new can be opened
+	refused := 0
+	for i := range 200 { // new log files and new queues: there is no room for either
+		if code, remark := l.send(); code != 0 {
+			refused++
+			if !strings.Contains(remark, "too many open files") {
+				t.Fatalf("send: %d %s", code, remark)
+			}
+		}
+		l.w.ask(remoting.JSON, remoting.SendMessage, []byte("x"), with(sendOf, "topic", fmt.Sprintf("fd%d", i))...)
+		l.commitNext(t)
+	}
+	t.Logf("%d of 200 sends were refused", refused)
+	// What cannot be read now is not passed over.
+	got := l.w.ask(remoting.JSON, remoting.PullMessage, nil, pullOf...)
+	if got.Code != 0 && (got.Code != remoting.SystemError || !strings.Contains(got.Remark, "too many open files")) {
+		t.Fatalf("pull: %d %s", got.Code, got.Remark)
+	}
+	open(t, c.Broker, 20)
+	limit(4096)
+	await(t, 10*time.Second, "writing goes on", func() bool {
+		code, _ := l.send()
+		return code == 0
+	})
+	l.check(t)
+	reopen(t, c, l, data, "mappedFileSizeCommitLog=1048576")
+}
