@@ -34,8 +34,9 @@ func (t *Timer) rollIDOf(m *message.Record, p *timerProperties) rollID {
 }
 
 // enqueueAgain goes through messages of the system topic that were enqueued once, from one queue offset to another. Those that are not done
-// and have no unit any more get a new one; linked counts them. It returns to, or the offset of the first one whose slot is occupied.
-func (t *Timer) enqueueAgain(from, to int64, linked *int64) (rest int64, err error) {
+// and have no unit any more get a new one; linked counts them. Before the queue offset lateFrom those are done whose place in the order is
+// gone by. It returns to, or the offset of the first one whose slot is occupied.
+func (t *Timer) enqueueAgain(from, to, lateFrom int64, linked *int64) (rest int64, err error) {
 	q := t.o.Store.Queue(message.TopicTimer, 0)
 	if q == nil {
 		return to, nil
@@ -67,7 +68,7 @@ func (t *Timer) enqueueAgain(from, to int64, linked *int64) (rest int64, err err
 				t.skip(now, e.PhysicalOffset, err)
 			case err != nil:
 				return e.QueueOffset, fmt.Errorf("read timer message at %d: %w", e.PhysicalOffset, err)
-			case !t.doneOnce(&r, rolled):
+			case !t.doneOnce(&r, rolled, lateFrom):
 				t.requests = append(t.requests, r)
 			}
 		}
@@ -75,6 +76,7 @@ func (t *Timer) enqueueAgain(from, to int64, linked *int64) (rest int64, err err
 		if err != nil && !errors.Is(err, errOccupied) {
 			return t.requests[0].queueOffset, err
 		}
+		t.noteLate(t.requests[:taken])
 		for i := range t.requests[:taken] {
 			t.recount.note(t.requests[i].topic, t.requests[i].pos, t.requests[i].u.counts())
 		}
@@ -118,10 +120,13 @@ func (t *Timer) rolledSince(from int64) (map[rollID]int, error) {
 }
 
 // doneOnce tells whether a message that was enqueued once is done: delivered, or rolled on into a newer message.
-func (t *Timer) doneOnce(r *request, rolled map[rollID]int) bool {
+func (t *Timer) doneOnce(r *request, rolled map[rollID]int, lateFrom int64) bool {
 	r.u.written = max(r.stored, r.u.out-maxUnitDelay)
 	switch {
 	case r.due-1 >= t.progress.mark.out:
+	case r.queueOffset >= lateFrom:
+		r.u.out = max(r.u.out, t.progress.mark.out)
+		return false
 	case r.u.deletes() && t.wheel.key(r.due-1) == t.wheel.key(t.progress.mark.out):
 		r.u.out = r.due - 1 // a cancel is needed as long as its slot
 		return false

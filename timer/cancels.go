@@ -71,6 +71,17 @@ func (s cancels) find(a, b cancelKey) *cancel {
 	return s[b]
 }
 
+// held is the positions of cancels that are counted as long as they are here.
+func (s cancels) held() map[int64]bool {
+	held := make(map[int64]bool)
+	for _, c := range s {
+		for _, pos := range c.unmet() {
+			held[pos] = true
+		}
+	}
+	return held
+}
+
 // closeCancels forgets the cancels whose slots are over. One may be for a timer that comes late for its slot, from a roll or out of a
 // backlog: they stay until all that is due was seen.
 func (t *Timer) closeCancels(last, now int64) {

@@ -21,7 +21,7 @@ const (
 	blockStride    = 1024
 	blocks         = 2
 	blockMagic     = 0x524B44544D523031 // "RKDTMR01"
-	blockFixed     = 8 + headerSize + 9*8
+	blockFixed     = 8 + headerSize + 10*8
 	barrierSize    = 3 * 8
 	blockSize      = blockFixed + maxBarriers*barrierSize + 4
 )
@@ -47,6 +47,7 @@ type checkpoint struct {
 	progress  progress
 	logEnd    int64 // where the timer log ended
 	oldest    int64 // units before are done
+	lateFrom  int64 // messages of the system topic before this queue offset were in time for their place, or are done
 	precision int64 // of the wheel, ms
 	slots     int64 // of the wheel
 
@@ -77,7 +78,8 @@ func (c *checkpoint) encode(b []byte) {
 		clean = 1
 	}
 	for _, v := range [...]int64{
-		c.seq, clean, c.progress.mark.out, c.progress.mark.pos, c.logEnd, c.oldest, c.precision, c.slots, int64(len(c.progress.barriers)),
+		c.seq, clean, c.progress.mark.out, c.progress.mark.pos, c.logEnd, c.oldest, c.lateFrom, c.precision, c.slots,
+		int64(len(c.progress.barriers)),
 	} {
 		out = be.AppendUint64(out, uint64(v))
 	}
@@ -96,7 +98,7 @@ func parseBlock(b []byte) (c checkpoint, ok bool) {
 		return c, false
 	}
 	at := func(i int) int64 { return int64(be.Uint64(b[8+headerSize+8*i:])) }
-	n := at(8)
+	n := at(9)
 	if n < 0 || n > maxBarriers {
 		return c, false
 	}
@@ -104,9 +106,9 @@ func parseBlock(b []byte) (c checkpoint, ok bool) {
 	c.own = true
 	c.seq, c.clean = at(0), at(1) == 1
 	c.progress.mark = mark{at(2), at(3)}
-	c.logEnd, c.oldest, c.precision, c.slots = at(4), at(5), at(6), at(7)
+	c.logEnd, c.oldest, c.lateFrom, c.precision, c.slots = at(4), at(5), at(6), at(7), at(8)
 	for i := range int(n) {
-		c.progress.barriers = append(c.progress.barriers, barrier{at(9 + 3*i), mark{at(10 + 3*i), at(11 + 3*i)}})
+		c.progress.barriers = append(c.progress.barriers, barrier{at(10 + 3*i), mark{at(11 + 3*i), at(12 + 3*i)}})
 	}
 	return c, true
 }

@@ -85,6 +85,7 @@ func (t *Timer) enqueue(now int64) bool {
 		r := &t.requests[i]
 		t.count(r.topic, r.pos, r.u.counts(), now)
 	}
+	t.noteLate(t.requests[:taken])
 	t.admit(t.requests[:taken])
 	return moved && len(entries) == enqueueBatch
 }

@@ -41,6 +41,7 @@ func (t *Timer) fillLocked(now int64) {
 	c.clean = false
 	c.logEnd = t.log.end
 	c.oldest = t.sweeper.at
+	c.lateFrom = t.lateFrom()
 	c.putEnd = t.putEnd
 }
 

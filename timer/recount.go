@@ -35,6 +35,7 @@ func (t *Timer) recountSome(now int64) bool {
 		return false
 	}
 	r.reader.reset()
+	held := t.window.cancels.held()
 	for range recountBudget {
 		if r.at >= r.end {
 			t.metrics.replace(r.counts, now)
@@ -47,7 +48,7 @@ func (t *Timer) recountSome(now int64) bool {
 			t.recount = nil
 			return false
 		}
-		if ok && !t.over(&u, r.at, &t.progress) {
+		if ok && (!t.over(&u, r.at, &t.progress) || held[r.at]) {
 			t.recountUnit(&u)
 		}
 		r.at = t.log.next(r.at)

@@ -64,6 +64,9 @@ func (t *Timer) recover() error {
 		return err
 	}
 	t.suspect = !r.cp.clean || !r.trusted || r.relinks > 0
+	if r.cp.own && r.cp.lateFrom < t.queueOffset {
+		t.lates = append(t.lates, lateBatch{mark{t.o.Clock.NowMs(), t.log.end}, r.cp.lateFrom})
+	}
 	if err := t.noteRolled(&r); err != nil {
 		return err
 	}
@@ -244,7 +247,11 @@ func (t *Timer) recoverQueue(r *recovery) error {
 	if from >= t.queueOffset {
 		return nil
 	}
-	rest, err := t.enqueueAgain(from, t.queueOffset, &r.relinks)
+	lateFrom := t.queueOffset
+	if r.cp.own {
+		lateFrom = r.cp.lateFrom
+	}
+	rest, err := t.enqueueAgain(from, t.queueOffset, lateFrom, &r.relinks)
 	t.queueOffset = rest // what could not be linked yet is enqueued when its slot is free
 	return err
 }

@@ -56,7 +56,7 @@ func (t *Timer) repair(r *unitReader, pos, now int64) error {
 	t.suspect = true
 	linked := int64(0)
 	if to = min(to, t.queueOffset); from+1 < to {
-		rest, err := t.enqueueAgain(from+1, to, &linked)
+		rest, err := t.enqueueAgain(from+1, to, t.lateFrom(), &linked)
 		if err != nil {
 			return err
 		}

@@ -105,6 +105,7 @@ type Timer struct {
 	put         putBatch
 	requests    []request
 	undo        []undoSlot
+	lates       []lateBatch
 	closed      int64 // slots before are cleared
 	retryAt     int64
 	retries     int

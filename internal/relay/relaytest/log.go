@@ -24,7 +24,7 @@ type Log struct {
 	FailPut func(m *message.Message) error
 	// FailRecord, when set, is asked before each record is read.
 	FailRecord func(physicalOffset int64) error
-	// Lag holds SafeOffset and FlushedOffset back until Flush.
+	// Lag holds SafeOffset, FlushedOffset and what queues show back until Flush, as SYNC_FLUSH does.
 	Lag bool
 	// FlushLag holds FlushedOffset alone back, as with ASYNC_FLUSH.
 	FlushLag bool
@@ -33,6 +33,7 @@ type Log struct {
 	records           []record // by offset
 	queues            map[queueName]*queue
 	arrivals          []func(topic string, queueID int32, tagsCode int64)
+	waiting           []arrival
 	keepers           map[string]func() int64
 	puts              int
 }
@@ -96,12 +97,23 @@ func (l *Log) put(m *message.Message) error {
 	l.records = append(l.records, record{l.end, data})
 	l.end += int64(len(data))
 	q.entries = append(q.entries, e)
-	topic, arrivals := message.Properties(m.Topic).Clone(), slices.Clone(l.arrivals)
+	arrivals := slices.Clone(l.arrivals)
+	a := arrival{string([]byte(m.Topic)), m.QueueID, e.TagsCode}
+	if l.Lag {
+		l.waiting = append(l.waiting, a)
+		arrivals = nil
+	}
 	l.Unlock()
 	for _, fn := range arrivals {
-		fn(string(topic), m.QueueID, e.TagsCode)
+		fn(a.topic, a.id, a.code)
 	}
 	return nil
+}
+
+type arrival struct {
+	topic string
+	id    int32
+	code  int64
 }
 
 func (l *Log) queueLocked(name queueName) *queue {
@@ -182,8 +194,15 @@ func (l *Log) FlushedOffset() int64 {
 // Flush brings FlushedOffset to the log's end.
 func (l *Log) Flush() error {
 	l.Lock()
-	defer l.Unlock()
 	l.flushed = l.end
+	arrivals, waiting := slices.Clone(l.arrivals), l.waiting
+	l.waiting = nil
+	l.Unlock()
+	for _, a := range waiting {
+		for _, fn := range arrivals {
+			fn(a.topic, a.id, a.code)
+		}
+	}
 	return nil
 }
 
@@ -265,6 +284,7 @@ func (l *Log) CutBehind(physicalOffset int64) {
 		q.entries = q.entries[:k]
 	}
 	l.flushed = min(l.flushed, l.end)
+	l.waiting = nil
 }
 
 // Messages returns the messages of a queue.
@@ -312,31 +332,37 @@ type queue struct {
 	entries []store.Entry // guarded by l
 }
 
-func (q *queue) MinOffset() int64 {
+// visible is the entries that may be read, and where the log begins.
+func (q *queue) visible() (entries []store.Entry, begin int64) {
 	q.l.Lock()
 	defer q.l.Unlock()
-	for _, e := range q.entries {
-		if e.PhysicalOffset >= q.l.min {
+	n := len(q.entries)
+	for q.l.Lag && n > 0 && q.entries[n-1].PhysicalOffset >= q.l.flushed {
+		n--
+	}
+	return q.entries[:n], q.l.min
+}
+
+func (q *queue) MinOffset() int64 {
+	entries, begin := q.visible()
+	for _, e := range entries {
+		if e.PhysicalOffset >= begin {
 			return e.QueueOffset
 		}
 	}
-	return int64(len(q.entries))
+	return int64(len(entries))
 }
 
 func (q *queue) MaxOffset() int64 {
-	q.l.Lock()
-	defer q.l.Unlock()
-	return int64(len(q.entries))
+	entries, _ := q.visible()
+	return int64(len(entries))
 }
 
 func (q *queue) Range(from int64, fn func(store.Entry) bool) error {
-	q.l.Lock()
+	entries, begin := q.visible()
 	from = max(from, 0)
-	entries := q.entries[min(from, int64(len(q.entries))):]
-	lowest := q.l.min
-	q.l.Unlock()
-	for _, e := range entries {
-		if e.PhysicalOffset >= lowest && !fn(e) {
+	for _, e := range entries[min(from, int64(len(entries))):] {
+		if e.PhysicalOffset >= begin && !fn(e) {
 			break
 		}
 	}
