@@ -158,6 +158,8 @@ func (x *checkIndex) record(c *checker, r *message.Record) {
 			c.report.problem(Damage, x.files[x.at].path, x.files[x.at].shape.entryAt(x.n), "%v", err)
 			x.broken = true
 			return
+		case (!ok || e.physical > r.PhysicalOffset) && !slices.ContainsFunc(x.keys, func(k indexKey) bool { return !k.tag }):
+			return // an index of an older version
 		case !ok:
 			x.missing += int64(len(x.keys))
 			return

@@ -266,3 +266,42 @@ func TestLongTopics(t *testing.T) {
 	}
 	st.checked(s)
 }
+
+// TestCheckOfAnOlderIndex: versions before 5.5 do not index tags.
+func TestCheckOfAnOlderIndex(t *testing.T) {
+	st := newStoreTest(t)
+	st.filled(30, true)
+	st.remove("index")
+	shape := indexShape{slots: st.conf.MaxHashSlotNum, entries: st.conf.MaxIndexNum}
+	if err := makeDir(st.fs, indexDir(st.dir)); err != nil {
+		t.Fatal(err)
+	}
+	x, err := createIndexFile(st.fs, filepath.Join(indexDir(st.dir), "20240101000000000"), shape, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Dump(CheckOptions{Dir: st.dir, FS: st.fs, Config: st.conf}, AllMessages(), func(d Dumped) error {
+		for _, k := range appendIndexKeys(nil, d.Record) {
+			if !k.tag {
+				if err := x.put(k); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.sync(); err != nil {
+		t.Fatal(err)
+	}
+	if report := st.check(); len(report.Problems) > 0 || report.Keys != 30 {
+		t.Errorf("%d keys, %v", report.Keys, report.Problems)
+	}
+	s := st.open()
+	st.put(s, newMessage("T", 0, "x", message.KeyTags, "A", message.KeyKeys, "new"))
+	if report := st.checked(s); len(report.Problems) > 0 || report.Keys != 33 {
+		t.Errorf("continued: %d keys, %v", report.Keys, report.Problems)
+	}
+}

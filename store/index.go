@@ -283,17 +283,17 @@ func appendIndexKeys(dst []indexKey, r *message.Record) []indexKey {
 	})
 	topic := newKeyHash(r.Topic)
 	if unique != "" {
-		dst = append(dst, indexKey{topic.key(unique), r.PhysicalOffset, r.StoreTimestamp})
+		dst = append(dst, indexKey{topic.key(unique), r.PhysicalOffset, r.StoreTimestamp, false})
 	}
 	for keys != "" {
 		var key string
 		key, keys, _ = strings.Cut(keys, message.KeySeparator)
 		if key != "" {
-			dst = append(dst, indexKey{topic.key(key), r.PhysicalOffset, r.StoreTimestamp})
+			dst = append(dst, indexKey{topic.key(key), r.PhysicalOffset, r.StoreTimestamp, false})
 		}
 	}
 	if tags != "" {
-		dst = append(dst, indexKey{topic.tag(tags), r.PhysicalOffset, r.StoreTimestamp})
+		dst = append(dst, indexKey{topic.tag(tags), r.PhysicalOffset, r.StoreTimestamp, true})
 	}
 	return dst
 }

@@ -29,6 +29,7 @@ type indexKey struct {
 	hash     uint32
 	physical int64
 	storeMs  int64
+	tag      bool // one that versions before 5.5 do not index
 }
 
 // indexHeader is the head of an index file.
