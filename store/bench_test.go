@@ -333,3 +333,65 @@ func BenchmarkOpen(b *testing.B) {
 		})
 	})
 }
+
+// BenchmarkPlainWrite writes what BenchmarkAppend writes for 16 messages of 1 KiB, and nothing else: the limit.
+func BenchmarkPlainWrite(b *testing.B) {
+	f, err := vfs.OS{}.OpenFile(filepath.Join(b.TempDir(), "f"), osUpdate|osCreate, filePerm)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	buf := make([]byte, 16*(message.RecordSize(benchMessage("BenchTopic", 0, 1<<10))))
+	b.SetBytes(int64(len(buf)))
+	reportCPU(b)
+	for i := range b.N {
+		if _, err := f.WriteAt(buf, int64(i)*int64(len(buf))%(1<<30)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkPlainSync writes 1 KiB and waits for the disk: the limit of BenchmarkPutSync with one writer.
+func BenchmarkPlainSync(b *testing.B) {
+	f, err := vfs.OS{}.OpenFile(filepath.Join(b.TempDir(), "f"), osUpdate|osCreate, filePerm)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	buf := make([]byte, 1<<10)
+	for i := range b.N {
+		if _, err := f.WriteAt(buf, int64(i)*int64(len(buf))); err != nil {
+			b.Fatal(err)
+		}
+		if err := f.Sync(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkCheck checks a store of 200,000 messages of 1 KiB.
+func BenchmarkCheck(b *testing.B) {
+	dir := b.TempDir()
+	s, err := Open(Options{Dir: dir, FS: vfs.OS{}, Clock: clock.System{}, Log: quiet()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.Start()
+	m := benchMessage("BenchTopic", 0, 1<<10)
+	for range 200_000 {
+		if _, err := s.Put(m); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(s.MaxPhysicalOffset())
+	reportCPU(b)
+	for range b.N {
+		report, err := Check(CheckOptions{Dir: dir, FS: vfs.OS{}})
+		if err != nil || len(report.Problems) > 0 {
+			b.Fatal(err, report.Problems)
+		}
+	}
+}

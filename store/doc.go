@@ -48,14 +48,23 @@
 //
 // # Goroutines
 //
-//	flusher     fsync of the log, SYNC_FLUSH dispatch, consume queues, checkpoint
+//	flusher     fsync of the log, SYNC_FLUSH dispatch, answers to those who wait for it
+//	writer      consume-queue entries into their files, checkpoint
 //	indexer     reads the log behind dispatch and builds the key index
-//	janitor     disk state, retention, closing idle files
+//	janitor     disk state, retention, the log's next file, idle files, answers to those who waited too long
 //
 // All are started by Start and ended by Close.
 //
+// # Starting
+//
+// A store that was closed, and that nobody else has written to since, is taken over from the queue table without reading the log. Otherwise
+// the log is read from the last checkpoint on: entries are made again, bytes that are no record are cut off at the end or, between records,
+// replaced by records nobody sees (type rollback, topic rmq_sys_lost), and a copy of them is kept in lost/. A consume queue or index
+// that is missing or does not fit is built again from the whole log, the index after the start.
+//
 // # Locks
 //
-// In this order, when more than one is held: commitLog.commitMu, commitLog.mu, queueTable.mu, ConsumeQueue.mu, fileCache.mu. Callbacks of
-// OnArrival run with commitMu held: they must not call Commit, Put or Close.
+// In this order, when more than one is held: Store.checkpointMu, flusher.flushMu, flusher.syncMu, commitLog.commitMu, commitLog.mu,
+// queueTable.writeMu, queueTable.mu, ConsumeQueue.mu, queueFiles.mu; index.mu before those of files. Callbacks of OnArrival run with
+// commitMu or flushMu held: they must not call Commit, Put, Flush, DeleteTopic or Close.
 package store
