@@ -40,7 +40,6 @@ func TestQueryMessage(t *testing.T) {
 	}
 	b.put("U", 0, 1, "KEYS\x01order-1\x02UNIQ_KEY\x01u1\x02")
 	c := b.dial()
-	eventually(t, "all is indexed", func() bool { return b.store.IndexedOffset() == b.store.MaxPhysicalOffset() })
 	f := func(topic, key string) fields {
 		return fields{"topic", topic, "key", key, "maxNum", "10", "beginTimestamp", itoa(begin), "endTimestamp", itoa(begin + 60_000)}
 	}
