@@ -14,6 +14,7 @@ func main() {
 	os.Exit(cli.Run(cli.Process{
 		Args:    os.Args[1:],
 		Env:     os.Environ(),
+		Stdin:   os.Stdin,
 		Stdout:  os.Stdout,
 		Stderr:  os.Stderr,
 		Version: version,

@@ -108,7 +108,7 @@ func (b *Broker) send(ctx context.Context, m Message) (Message, error) {
 	})
 	request.AddExt(ownField, "true")
 	request.Body = m.Body
-	answer, err := b.client.Invoke(ctx, b.addr(BrokerServer), request)
+	answer, err := b.client.Invoke(ctx, dialable(b.addr(BrokerServer)), request)
 	if err != nil {
 		return m, err
 	}
@@ -121,6 +121,15 @@ func (b *Broker) send(ctx context.Context, m Message) (Message, error) {
 	}
 	m.ID, m.OffsetID, m.QueueID, m.QueueOffset = h.TransactionID, h.MsgID, h.QueueID, h.QueueOffset
 	return m, nil
+}
+
+// dialable is an address to connect to, where a server listens on all of them.
+func dialable(addr string) string {
+	ap, err := netip.ParseAddrPort(addr)
+	if err != nil || !ap.Addr().IsUnspecified() {
+		return addr
+	}
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), ap.Port()).String()
 }
 
 // nextQueue is the queue of a message that has none.

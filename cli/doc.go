@@ -6,6 +6,7 @@
 //	rocketd broker    broker alone
 //	rocketd config    print the effective configuration
 //	rocketd store     check, show or rebuild the files of a store
+//	rocketd test      name server and broker for tests, controlled over HTTP
 //	rocketd version   print the version
 //
 // When ready, a server prints one line on stdout; logs go to stderr. Exit codes are constants of this package.

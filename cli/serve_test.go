@@ -20,7 +20,7 @@ const asProgram = "RUN_AS_ROCKETD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		os.Exit(Run(Process{Args: os.Args[1:], Env: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, Version: "test"}))
+		os.Exit(Run(Process{Args: os.Args[1:], Env: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Version: "test"}))
 	}
 	os.Exit(m.Run())
 }
