@@ -142,9 +142,13 @@ func (t *transactions) act(h, seen *pendingHalf, group string, now int64) {
 	given := seen.checks >= c.Broker.TransactionCheckMax || now-seen.since > int64(c.Store.FileReservedTime)*3600_000
 	var conn *remoting.Conn
 	if !given {
-		conn = t.producer(group)
+		conn = t.b.producers.pick(group)
 		if conn == nil && group != "" {
 			return // nobody to ask: it waits for a producer until its time is over
+		}
+		if conn != nil && conn.OutboundBuffered() > maxCheckBuffered {
+			t.postpone(h, now+checkRetry.Milliseconds())
+			return // the producer has not read what it was asked before
 		}
 	}
 	record, err := t.b.store.Record(seen.physical)
@@ -174,20 +178,11 @@ func (t *transactions) act(h, seen *pendingHalf, group string, now int64) {
 		return
 	}
 	if conn == nil {
-		if conn = t.producer(half.group); conn == nil {
+		if conn = t.b.producers.pick(half.group); conn == nil {
 			return
 		}
 	}
 	t.ask(h, &half, conn)
-}
-
-// producer is a connection of a producer group that can take a request.
-func (t *transactions) producer(group string) *remoting.Conn {
-	conn := t.b.producers.pick(group)
-	if conn == nil || conn.OutboundBuffered() > maxCheckBuffered {
-		return nil
-	}
-	return conn
 }
 
 // ask stores the half message anew with its count of checks and sends it to a producer
@@ -216,7 +211,7 @@ func (t *transactions) ask(h *pendingHalf, half *halfRecord, conn *remoting.Conn
 		t.b.log.WithError(err).WithFields(fields).Warn("producer could not be asked about a transaction")
 		return
 	}
-	t.b.log.WithFields(fields).Info("producer asked about a transaction")
+	t.b.log.WithFields(fields).Debug("producer asked about a transaction")
 }
 
 // checkRequest is CHECK_TRANSACTION_STATE: the new copy of the half message with its real topic and queue.
