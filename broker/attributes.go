@@ -94,11 +94,11 @@ func alterAttributes(known func(string) (attribute, bool), create bool, current,
 	seen := map[string]struct{}{}
 	for signed, value := range changes {
 		if signed == "" {
-			return nil, fmt.Errorf("kv string format wrong.") //nolint:staticcheck // the reference's words
+			return nil, fmt.Errorf("kv string format wrong.") //nolint:revive,staticcheck // the reference's words
 		}
 		sign, key := signed[0], signed[1:]
 		if key == "" || strings.ContainsAny(key, "+-") {
-			return nil, fmt.Errorf("kv string format wrong.") //nolint:staticcheck // the reference's words
+			return nil, fmt.Errorf("kv string format wrong.") //nolint:revive,staticcheck // the reference's words
 		}
 		if _, twice := seen[key]; twice {
 			return nil, fmt.Errorf("alter duplication key. key: %s", key)

@@ -234,7 +234,7 @@ func (b *Broker) connOpened(conn *remoting.Conn) {
 
 // intercept sees each request first: it turns clients away before the broker knows itself, and those who understand it when it
 // goes (NettyRemotingAbstract#processRequestCommand). One-way requests go through to the end: they are not repeated.
-func (b *Broker) intercept(conn *remoting.Conn, req *remoting.Command) (*remoting.Command, error, bool) { //nolint:revive // the contract's order
+func (b *Broker) intercept(conn *remoting.Conn, req *remoting.Command) (*remoting.Command, error, bool) {
 	if !b.serving.Load() {
 		return nil, remoting.Errorf(remoting.SystemBusy, "[STARTING]the broker is starting"), true
 	}

@@ -71,16 +71,6 @@ func (s *subscription) written(expression, expressionType string) bool {
 	return s.data.ExpressionType == expressionType && s.data.SubString == expression
 }
 
-// lookup is the subscription of the last pull of a group, nil when there was none for a while.
-func (c *compensation) lookup(group, topic string) *subscription {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	if entry := c.subs[groupKey{topic: topic, group: group}]; entry != nil {
-		return entry.sub
-	}
-	return nil
-}
-
 // sweep forgets what no pull has used for subscriptionExpiredTimeout.
 func (c *compensation) sweep(nowMs int64) {
 	oldest := nowMs - c.config().Broker.SubscriptionExpiredTimeout

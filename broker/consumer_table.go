@@ -398,10 +398,6 @@ type consumerInfo struct {
 	subscriptions map[string]*subscription
 }
 
-func (i *consumerInfo) broadcasting() bool {
-	return i.messageModel == body.Broadcasting
-}
-
 // info copies what is known of a group; false when it is not online.
 func (t *consumerTable) info(group string) (consumerInfo, bool) {
 	t.mu.RLock()

@@ -292,7 +292,7 @@ func (h holdHeap) Swap(i, j int) {
 
 // Push implements heap.Interface.
 func (h *holdHeap) Push(x any) {
-	p := x.(*pull) //nolint:forcetypeassert // only holdTable calls it
+	p := x.(*pull) //nolint:errcheck,forcetypeassert // only holdTable calls it
 	p.held.heapAt = len(*h)
 	*h = append(*h, p)
 }

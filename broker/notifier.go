@@ -69,6 +69,6 @@ func (n *notifier) tell(group string) {
 	for _, c := range n.consumers.members(group) {
 		cmd := remoting.NewRequest(remoting.NotifyConsumerIDsChanged, &remoting.NotifyConsumerIDsChangedRequestHeader{ConsumerGroup: group})
 		// A connection that cannot take it is closing: its end is a change of its own.
-		_ = c.conn.Oneway(cmd) //nolint:errcheck // see above
+		_ = c.conn.Oneway(cmd)
 	}
 }

@@ -239,20 +239,6 @@ func (t *offsetTable) queryPulled(group, topic string, queueID int32) int64 {
 	return t.query(group, topic, queueID)
 }
 
-// clearPulled forgets where a group reads next in all queues of a topic.
-func (t *offsetTable) clearPulled(group, topic string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	g := t.table[groupKey{topic: topic, group: group}]
-	if g == nil {
-		return
-	}
-	for queueID, q := range g.queues {
-		q.pulled = noOffset
-		g.queues[queueID] = q
-	}
-}
-
 // assignReset makes the next pull of a queue begin at offset, and commits it for groups that are offline
 // (ConsumerOffsetManager#assignResetOffset). queueID and offset must not be negative.
 func (t *offsetTable) assignReset(group, topic string, queueID int32, offset int64) {

@@ -148,9 +148,16 @@ func TestSearchByTime(t *testing.T) {
 		boundary string
 		want     int64
 	}{
-		{"before the first", t1 - 5, "", 0}, {"the first", t1, "", 0}, {"between", t1 + 5, "", 1}, {"two equal", t2, "", 1},
-		{"two equal", t2, "LOWER", 1}, {"two equal", t2, "UPPER", 2}, {"the last", t3, "", 3}, {"after the last", t3 + 5, "", 4},
-		{"after the last", t3 + 5, "UPPER", 3}, {"before the first", t1 - 5, "UPPER", 0},
+		{"before the first", t1 - 5, "", 0},
+		{"the first", t1, "", 0},
+		{"between", t1 + 5, "", 1},
+		{"two equal", t2, "", 1},
+		{"two equal", t2, "LOWER", 1},
+		{"two equal", t2, "UPPER", 2},
+		{"the last", t3, "", 3},
+		{"after the last", t3 + 5, "", 4},
+		{"after the last", t3 + 5, "UPPER", 3},
+		{"before the first", t1 - 5, "UPPER", 0},
 	} {
 		f := fields{"topic", "T", "queueId", "0", "timestamp", itoa(row.at)}
 		if row.boundary != "" {

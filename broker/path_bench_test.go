@@ -22,7 +22,7 @@ func benchBroker(b *testing.B) (*testBroker, *remoting.Conn) {
 		o.Clock = clock.System{}
 		o.Config.Store.StorePathRootDir = dir
 		o.Config.Store.MappedFileSizeCommitLog = 1 << 30
-		o.Intercept = func(c *remoting.Conn, _ *remoting.Command) (*remoting.Command, error, bool) { //nolint:revive // the contract's order
+		o.Intercept = func(c *remoting.Conn, _ *remoting.Command) (*remoting.Command, error, bool) {
 			select {
 			case conns <- c:
 			default:

@@ -404,7 +404,7 @@ func (b *Broker) sendAnswer(p *pull, inTurn bool) {
 		p.replier.ReplyInTurn(&p.answer)
 		return
 	}
-	_ = p.replier.Reply(&p.answer) //nolint:errcheck // the client is gone
+	_ = p.replier.Reply(&p.answer) // else the client is gone
 }
 
 // pullLater hands a pull to a worker that may wait for the disk. p owns its strings.

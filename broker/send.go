@@ -63,7 +63,7 @@ type pendingSend struct {
 // sendMessage is SEND_MESSAGE, SEND_MESSAGE_V2 and SEND_BATCH_MESSAGE (SendMessageProcessor#sendMessage). On the loop it
 // stages the message; the answer is given by endTurn.
 func (b *Broker) sendMessage(conn *remoting.Conn, req *remoting.Command) (*remoting.Command, error) {
-	s := conn.Loop().Data.(*sender) //nolint:forcetypeassert // set by startLoop
+	s := conn.Loop().Data.(*sender) //nolint:errcheck,forcetypeassert // set by startLoop
 	p, err := b.stageSend(conn, req, s, false)
 	switch {
 	case errors.Is(err, errMustWait):
@@ -358,7 +358,7 @@ func (b *Broker) countTimed(m *message.Message, realTopic string) {
 
 // endTurn answers the sends of a turn: one write for all of them, and where the answer waits for the disk, one flush.
 func (b *Broker) endTurn(l *remoting.Loop) {
-	if s := l.Data.(*sender); len(s.pending) > 0 { //nolint:forcetypeassert // set by startLoop
+	if s := l.Data.(*sender); len(s.pending) > 0 { //nolint:errcheck,forcetypeassert // set by startLoop
 		b.finishSends(s, true)
 	}
 }
@@ -452,7 +452,7 @@ func (s *sender) answerSent(b *Broker, p *pendingSend, code int32, inTurn bool) 
 		p.replier.ReplyInTurn(&s.answer)
 		return
 	}
-	_ = p.replier.Reply(&s.answer) //nolint:errcheck // the client is gone
+	_ = p.replier.Reply(&s.answer) // else the client is gone
 }
 
 // answerFailed answers a staged send that was not stored.
@@ -465,7 +465,7 @@ func (b *Broker) answerFailed(p *pendingSend, err error, inTurn bool) {
 		p.replier.ReplyInTurn(resp)
 		return
 	}
-	_ = p.replier.Reply(resp) //nolint:errcheck // the client is gone
+	_ = p.replier.Reply(resp) // else the client is gone
 }
 
 // refuseSend makes resp the answer to a send that failed with err.

@@ -101,8 +101,10 @@ func TestSendRefusals(t *testing.T) {
 		{"transactions are off", func(c *conf.Config) { c.Broker.RejectTransactionMessage = true }, sendFields("T", 0, "TRAN_MSG\x01true\x02"), "x", 16, "the broker[127.0.0.1] sending transaction message is forbidden"},
 		{"compaction topic without keys", nil, sendFields("C", 0, ""), "x", 13, "Required message key is missing"},
 		{"marks of an inner batch", nil, sendFields("T", 0, "INNER_NUM\x012\x02"), "x", 13, "the message is illegal"},
-		{"body too large", func(c *conf.Config) { c.Store.MaxMessageSize = 10 }, sendFields("T", 0, ""), "12345678901", 13,
-			"the message is illegal, maybe msg body or properties length not matched. msg body length limit 10B, msg properties length limit 32KB."},
+		{
+			"body too large", func(c *conf.Config) { c.Store.MaxMessageSize = 10 }, sendFields("T", 0, ""), "12345678901", 13,
+			"the message is illegal, maybe msg body or properties length not matched. msg body length limit 10B, msg properties length limit 32KB.",
+		},
 		{"body just not too large", func(c *conf.Config) { c.Store.MaxMessageSize = 10 }, sendFields("T", 0, ""), "1234567890", 0, ""},
 		{"properties too large", nil, sendFields("T", 0, "a\x01"+strings.Repeat("b", 32768)+"\x02"), "x", 13, "the message is illegal, maybe msg body or properties length not matched."},
 		{"timer that is no number", nil, sendFields("T", 0, "TIMER_DELIVER_MS\x01soon\x02"), "x", 13, "timer message illegal, the delay time should not be bigger than the max delay 259200000ms"},

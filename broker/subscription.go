@@ -80,7 +80,7 @@ func compileSQL(expressionType, expression string) (*filter.Expression, error) {
 		return nil, err
 	}
 	if expression == "" {
-		return nil, errors.New("Expression can't be null! " + expressionType) //nolint:staticcheck // the reference's words
+		return nil, errors.New("Expression can't be null! " + expressionType)
 	}
 	return filter.Compile(kind, expression)
 }

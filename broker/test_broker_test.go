@@ -38,13 +38,13 @@ func withConfig(change func(*conf.Config)) brokerOption {
 	return func(o *Options) { change(o.Config) }
 }
 
-func newTestBroker(t testing.TB, options ...brokerOption) *testBroker {
-	t.Helper()
-	return startTestBroker(t, vfs.NewMem(), clock.NewManual(testNow), options...)
+func newTestBroker(tb testing.TB, options ...brokerOption) *testBroker {
+	tb.Helper()
+	return startTestBroker(tb, vfs.NewMem(), clock.NewManual(testNow), options...)
 }
 
-func startTestBroker(t testing.TB, mem *vfs.Mem, manual *clock.Manual, options ...brokerOption) *testBroker {
-	t.Helper()
+func startTestBroker(tb testing.TB, mem *vfs.Mem, manual *clock.Manual, options ...brokerOption) *testBroker {
+	tb.Helper()
 	c := conf.Default()
 	c.Broker.BrokerName, c.Broker.BrokerClusterName = "broker-a", "DefaultCluster"
 	c.Broker.ListenPort, c.Broker.BrokerIP1, c.Server.BindAddress = 0, "127.0.0.1", "127.0.0.1"
@@ -62,13 +62,13 @@ func startTestBroker(t testing.TB, mem *vfs.Mem, manual *clock.Manual, options .
 	}
 	b, err := New(o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	if err := b.Start(t.Context()); err != nil {
-		t.Fatal(err)
+	if err := b.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
 	}
-	x := &testBroker{Broker: b, t: t, mem: mem, manual: manual, logged: logged}
-	t.Cleanup(x.close)
+	x := &testBroker{Broker: b, t: tb, mem: mem, manual: manual, logged: logged}
+	tb.Cleanup(x.close)
 	return x
 }
 
@@ -141,14 +141,14 @@ func (x *testBroker) count(topic string, queueID int32) int64 {
 }
 
 // records decodes the body of a pull's answer.
-func records(t testing.TB, data []byte) []message.Record {
-	t.Helper()
+func records(tb testing.TB, data []byte) []message.Record {
+	tb.Helper()
 	var list []message.Record
 	for len(data) > 0 {
 		var r message.Record
 		n, err := message.DecodeRecord(data, &r, true)
 		if err != nil {
-			t.Fatalf("record %d: %v", len(list), err)
+			tb.Fatalf("record %d: %v", len(list), err)
 		}
 		list = append(list, r)
 		data = data[n:]
@@ -157,12 +157,12 @@ func records(t testing.TB, data []byte) []message.Record {
 }
 
 // eventually waits for a condition that other goroutines bring about.
-func eventually(t testing.TB, what string, condition func() bool) {
-	t.Helper()
+func eventually(tb testing.TB, what string, condition func() bool) {
+	tb.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for !condition() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not in 20 s", what)
+			tb.Fatalf("%s: not in 20 s", what)
 		}
 		time.Sleep(time.Millisecond)
 	}

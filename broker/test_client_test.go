@@ -43,17 +43,17 @@ type answer struct {
 	opaque int32
 }
 
-func dial(t testing.TB, addr string) *testClient {
-	t.Helper()
+func dial(tb testing.TB, addr string) *testClient {
+	tb.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	c := &testClient{
-		t: t, conn: conn, waiting: map[int32]chan *answer{}, arrived: make(chan struct{}, 1), done: make(chan struct{}),
+		t: tb, conn: conn, waiting: map[int32]chan *answer{}, arrived: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	go c.read()
-	t.Cleanup(c.close)
+	tb.Cleanup(c.close)
 	return c
 }
 
@@ -104,7 +104,8 @@ func readFrame(r io.Reader) ([]byte, error) {
 	if n > 64<<20 {
 		return nil, fmt.Errorf("frame of %d bytes", n)
 	}
-	frame := append(head, make([]byte, n)...)
+	frame := make([]byte, 4+n)
+	copy(frame, head)
 	_, err := io.ReadFull(r, frame[4:])
 	return frame, err
 }
@@ -228,11 +229,11 @@ func (c *testClient) askedCount(code int32) int {
 }
 
 // num is an ext field of an answer as a number.
-func (a *answer) num(t testing.TB, key string) int64 {
-	t.Helper()
+func (a *answer) num(tb testing.TB, key string) int64 {
+	tb.Helper()
 	n, err := strconv.ParseInt(a.ext[key], 10, 64)
 	if err != nil {
-		t.Fatalf("ext field %s is %q: %v (all: %v)", key, a.ext[key], err, a.ext)
+		tb.Fatalf("ext field %s is %q: %v (all: %v)", key, a.ext[key], err, a.ext)
 	}
 	return n
 }

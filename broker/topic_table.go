@@ -246,17 +246,6 @@ func (t *topicTable) delete(names ...string) (deleted []string, err error) {
 	return deleted, err
 }
 
-// put makes topics as they are, whatever there was before: for those who copy another broker's table.
-func (t *topicTable) put(topics ...*body.TopicConfig) error {
-	t.mu.Lock()
-	for _, topic := range topics {
-		t.topics[topic.TopicName] = topic
-	}
-	t.nextVersionLocked()
-	t.mu.Unlock()
-	return t.file.save()
-}
-
 // markOrder makes those of the topics that exist ordered ones (TopicConfigManager#updateOrderTopicConfig).
 func (t *topicTable) markOrder(names ...string) error {
 	changed := false
