@@ -341,7 +341,7 @@ func BenchmarkPlainWrite(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer f.Close()
-	buf := make([]byte, 16*(message.RecordSize(benchMessage("BenchTopic", 0, 1<<10))))
+	buf := make([]byte, 16*message.RecordSize(benchMessage("BenchTopic", 0, 1<<10)))
 	b.SetBytes(int64(len(buf)))
 	reportCPU(b)
 	for i := range b.N {
