@@ -53,6 +53,7 @@ type Broker struct {
 
 	lifeMu sync.Mutex // one change of what runs at a time
 	closed bool       // guarded by lifeMu
+	ran    [2]bool    // by Server, has run before; guarded by lifeMu
 
 	mu        sync.Mutex
 	mem       *vfs.Mem               // nil with WithDir; guarded by mu

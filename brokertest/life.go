@@ -41,7 +41,7 @@ func (b *Broker) Resume(ctx context.Context) error {
 		Config: b.config.Load(), Role: conf.RoleBroker, Log: b.log, Clock: b.clk, FS: b.Disk(),
 		NameServers: []broker.NameServer{b.link}, BrokerAddrs: []string{b.addr(BrokerServer)}, Watcher: b.wire[BrokerServer],
 	}
-	running, err := startOn(ctx, o)
+	running, err := b.startOn(ctx, BrokerServer, o)
 	if err != nil {
 		return fmt.Errorf("brokertest: %w", err)
 	}
@@ -138,7 +138,7 @@ func (b *Broker) ResumeNamesrv(ctx context.Context) error {
 		return nil
 	}
 	b.wire[Namesrv].revive()
-	running, err := startOn(ctx, standalone.Options{
+	running, err := b.startOn(ctx, Namesrv, standalone.Options{
 		Config: b.config.Load(), Role: conf.RoleNamesrv, Log: b.log, Clock: b.clk, FS: b.namesrvFiles(),
 		NamesrvAddrs: []string{b.addr(Namesrv)}, Watcher: b.wire[Namesrv],
 	})
@@ -197,12 +197,16 @@ func (b *Broker) take(s Server) *standalone.Standalone {
 	return out
 }
 
-// startOn starts, and waits for a port that is taken.
-func startOn(ctx context.Context, o standalone.Options) (*standalone.Standalone, error) {
+// startOn starts. When the server ran before and another process has taken its port meanwhile, it waits for that.
+func (b *Broker) startOn(ctx context.Context, s Server, o standalone.Options) (*standalone.Standalone, error) {
 	for {
 		running, err := standalone.Start(ctx, o)
-		if err == nil || ctx.Done() == nil || !errors.Is(err, remoting.ErrPortTaken) {
-			return running, err
+		if err == nil {
+			b.ran[s] = true
+			return running, nil
+		}
+		if !b.ran[s] || ctx.Done() == nil || !errors.Is(err, remoting.ErrPortTaken) {
+			return nil, err
 		}
 		if werr := poll(ctx, func() bool { return portFree(ctx, slicesOr(o.NamesrvAddrs, o.BrokerAddrs)) }); werr != nil {
 			return nil, errors.Join(err, werr)

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -50,9 +51,20 @@ func (p *program) stderr() string {
 
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
+	p, _ := startWithInput(t, args...)
+	return p
+}
+
+// startWithInput gives the process a standard input that ends when it is closed.
+func startWithInput(t *testing.T, args ...string) (*program, io.WriteCloser) {
+	t.Helper()
 	p := &program{cmd: exec.Command(os.Args[0], args...), lines: make(chan string, 16), exited: make(chan struct{})}
 	p.cmd.Env = []string{asProgram + "=1", "PATH=" + os.Getenv("PATH"), "SystemRoot=" + os.Getenv("SystemRoot")}
 	p.cmd.Stderr = p
+	stdin, err := p.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +92,7 @@ func start(t *testing.T, args ...string) *program {
 			<-p.exited
 		}
 	})
-	return p
+	return p, stdin
 }
 
 // ready waits for the ready line and returns its fields.

@@ -11,7 +11,7 @@ import (
 
 // The harness is ready at once, obeys its control API, and ends with its standard input or a signal.
 func TestTestServesControl(t *testing.T) {
-	p := start(t, "test", "--namesrv-port", "0", "--broker-port", "0", "--control", "127.0.0.1:0", "--topic", "orders:2", "--group", "shop",
+	p, stdin := startWithInput(t, "test", "--namesrv-port", "0", "--broker-port", "0", "--control", "127.0.0.1:0", "--topic", "orders:2", "--group", "shop",
 		"--time", "2030-01-02T15:04:05Z", "--frozen", "--emulate", "4.9", "--set", "brokerName=tester", "--stop-with-stdin")
 	values := p.ready(t)
 	var status struct {
@@ -44,7 +44,10 @@ func TestTestServesControl(t *testing.T) {
 	if status.Now.Hour() != 16 {
 		t.Errorf("the clock shows %v after an hour", status.Now)
 	}
-	if code := p.wait(t); code != ExitOK { // its standard input is empty: start gives it none
+	if err := stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.wait(t); code != ExitOK {
 		t.Errorf("exit %d; stderr:\n%s", code, p.stderr())
 	}
 }
