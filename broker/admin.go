@@ -19,6 +19,8 @@ type adminParts struct {
 	pop          *pop
 	modes        *requestModes
 
+	routesOfCluster *clusterRoutes
+
 	configMu sync.Mutex
 	configDV body.DataVersion // of the configuration; guarded by configMu
 }
@@ -47,6 +49,7 @@ func (b *Broker) buildAdmin() {
 	b.transactions = newTransactions(b)
 	b.pop = newPop(b)
 	b.modes = newRequestModes(b.files, b.log)
+	b.routesOfCluster = newClusterRoutes(b)
 	b.arrivals = append(b.arrivals, b.transactions.arrived, b.pop.arrived)
 	b.stats.runtime.timer = func() (enqueued, delivered int64) {
 		s := b.timer.Stats() // open before anything is sampled

@@ -177,15 +177,31 @@ func (b *Broker) assign(q *body.QueryAssignment, mode body.SetMessageRequestMode
 	return share(slices.Index(members, q.ClientID), queues, len(members)), true
 }
 
-// readableQueues are the queues of a topic that consumers may read, nil when there is no such topic.
+// readableQueues are the queues of a topic, in the whole cluster, that consumers may read; nil when there is no such topic. Of
+// itself the broker knows better than the name servers.
 func (b *Broker) readableQueues(topic string) []body.MessageQueue {
-	config := b.topics.get(topic)
-	if config == nil || config.Perm&permRead == 0 {
-		return nil
+	var queues []body.MessageQueue
+	add := func(brokerName string, n, perm int32) {
+		if perm&permRead == 0 {
+			return
+		}
+		if queues == nil {
+			queues = []body.MessageQueue{}
+		}
+		for id := range min(n, maxQueuesOfTopic) {
+			queues = append(queues, body.MessageQueue{Topic: topic, BrokerName: brokerName, QueueID: id})
+		}
 	}
-	queues := make([]body.MessageQueue, 0, config.ReadQueueNums)
-	for id := range config.ReadQueueNums {
-		queues = append(queues, b.messageQueue(config.TopicName, id))
+	own := b.config().Broker.BrokerName
+	if config := b.topics.get(topic); config != nil {
+		add(own, config.ReadQueueNums, config.Perm)
+	}
+	if route := b.routesOfCluster.route(topic); route != nil {
+		for i := range route.QueueDatas {
+			if q := &route.QueueDatas[i]; q.BrokerName != own {
+				add(q.BrokerName, q.ReadQueueNums, q.Perm)
+			}
+		}
 	}
 	return queues
 }

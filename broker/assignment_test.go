@@ -1,11 +1,17 @@
 package broker
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/rocketd/rocketd/conf"
+	"github.com/rocketd/rocketd/internal/clock"
+	"github.com/rocketd/rocketd/internal/vfs"
+	"github.com/rocketd/rocketd/namesrv"
 	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/remoting/body"
 )
@@ -127,5 +133,51 @@ func TestQueryAssignment(t *testing.T) {
 	all := decoded[body.MessageRequestModeTable](t, c.want(0, remoting.GetAllMessageRequestMode, nil, nil))
 	if all.Modes["T"]["G"].Mode != body.ModePop {
 		t.Errorf("%+v", all)
+	}
+}
+
+// TestAssignmentInCluster: the queues of other brokers are shared out too, known from a name server in the process or over the wire.
+func TestAssignmentInCluster(t *testing.T) {
+	names, err := namesrv.New(namesrv.Options{
+		Config: conf.Default(), Log: newTables(t, nil).log, Clock: clock.NewManual(testNow), FS: vfs.NewMem(), Addrs: []string{"127.0.0.1:0"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := names.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := names.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	named := func(name string) brokerOption {
+		return withConfig(func(c *conf.Config) { c.Broker.BrokerName, c.Broker.NamesrvAddr = name, names.Addr().String() })
+	}
+	first, second := newTestBroker(t, named("broker-a")), newTestBroker(t, named("broker-b"))
+	inProcess := newTestBroker(t, func(o *Options) { o.Config.Broker.BrokerName, o.NameServers = "broker-c", []NameServer{names} })
+	for i, b := range []*testBroker{first, second, inProcess} {
+		b.create("T", int32(i+1))
+	}
+	eventually(t, "all brokers are registered", func() bool {
+		for _, b := range []*testBroker{first, second} {
+			b.manual.Advance(100 * time.Millisecond)
+		}
+		route := names.Route("T")
+		return route != nil && len(route.QueueDatas) == 3
+	})
+	first.manual.Advance(time.Minute) // what was known before is forgotten
+	for _, b := range []*testBroker{first, second, inProcess} {
+		var queues []string
+		for _, q := range sortedQueues(b.readableQueues("T")) {
+			queues = append(queues, q.BrokerName+itoa(q.QueueID))
+		}
+		if got, want := strings.Join(queues, " "), "broker-a0 broker-b0 broker-b1 broker-c0 broker-c1 broker-c2"; got != want {
+			t.Errorf("%s knows %s, want %s", b.config().Broker.BrokerName, got, want)
+		}
+		if got := b.readableQueues("X"); got != nil {
+			t.Errorf("%s: queues of an unknown topic: %v", b.config().Broker.BrokerName, got)
+		}
 	}
 }
