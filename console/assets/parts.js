@@ -89,32 +89,40 @@ function colour(name) {
 // plot is a chart of one or more series over time, as lines or, with bars, as bars; "classes": over named classes.
 export function plot(title, series, bars) {
   const target = h("div"), box = h("div", { class: "panel plot", role: "img", "aria-label": title }, h("h2", {}, title), target);
-  let chart = null, names = [];
+  let chart = null, names = [], raw = [];
   const make = (data) => {
     const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 }, font: "12px system-ui, sans-serif" };
     const x = bars === "classes"
       ? { ...axis, splits: () => names.map((_, i) => i), values: (_, s) => s.map((v) => (v % 3 ? "" : names[v] ?? "")), grid: { show: false } }
-      : axis;
+      : { ...axis, space: 76, values: (_, s, i, room, step) => s.map((v) => clock(v, step)) };
     const paths = bars ? uPlot.paths.bars({ size: [0.7, 40] }) : undefined;
     chart = new uPlot({
       width: Math.max(280, target.clientWidth), height: 190, cursor: { y: false }, legend: { live: !bars || bars === true },
-      scales: { x: { time: bars !== "classes", range: bars === "classes" ? () => [-0.7, names.length - 0.3] : (_, lo, hi) => (lo === hi ? [lo - 60, hi + 60] : bars ? pad(lo, hi) : [lo, hi]) }, y: { range: (_, lo, hi) => [0, Math.max(1, (hi || 0) * 1.1)] } },
+      scales: { x: { time: bars !== "classes", range: bars === "classes" ? () => [-0.7, names.length - 0.3] : (_, lo, hi) => (bars ? pad(lo, hi) : [Math.min(lo, hi - 60), hi]) }, y: { range: (_, lo, hi) => [0, Math.max(1, (hi || 0) * 1.1)] } },
       axes: [x, { ...axis, size: 56, values: (_, s) => s.map((v) => short(v)) }],
-      series: [{ value: bars === "classes" ? (_, v) => (v === null ? "" : names[v]) : undefined }, ...series.map(([label, c], i) => ({
-        label, stroke: colour(c), width: 1.6, fill: bars ? colour(c) : undefined, points: { show: false }, paths, alpha: bars && i ? 0.75 : 1,
+      series: [{ label: "time", value: bars === "classes" ? () => "" : (_, v) => (v === null ? "--" : time(v * 1000).slice(0, 19)) }, ...series.map(([label, c], s) => ({
+        label, stroke: colour(c), width: bars ? 0 : 1.6, fill: bars ? colour(c) : undefined, points: { show: false }, paths,
+        value: (_, v, __, i) => (i === null || i === undefined || v === null ? "--" : num(raw[s + 1][i])),
       }))],
     }, data, target);
     new ResizeObserver(() => chart.setSize({ width: Math.max(280, target.clientWidth), height: 190 })).observe(target);
   };
   return {
     box,
-    draw(data, classes) {
+    draw(values, classes) {
       names = classes || [];
+      raw = values;
+      // Bars stand on each other: the first series is drawn behind, as high as the sum.
+      const data = bars ? [values[0], values[1].map((v, i) => v + values[2][i]), values[2]] : values;
       if (chart) { chart.setData(data); return; }
       if (box.isConnected) make(data); else requestAnimationFrame(() => { if (box.isConnected && !chart) make(data); });
     },
   };
 }
 
+function clock(seconds, step) {
+  const t = time(seconds * 1000);
+  return step >= 86400 ? t.slice(5, 10) : step >= 60 ? (t.slice(11, 16) === "00:00" ? t.slice(5, 10) : t.slice(11, 16)) : t.slice(11, 19);
+}
 function pad(lo, hi) { const by = Math.max((hi - lo) * 0.03, 1); return [lo - by, hi + by]; }
 function short(v) { return v >= 1e6 ? `${v / 1e6}M` : v >= 1e4 ? `${v / 1e3}k` : v % 1 ? v.toFixed(1) : String(v); }
