@@ -29,6 +29,27 @@ type checker struct {
 	wake chan struct{}
 	stop chan struct{}
 	done chan struct{}
+
+	// Of the goroutine that asks: how many questions were logged in the second that began at secondMs, and how many were not.
+	secondMs         int64
+	logged, unlogged int
+}
+
+// maxLoggedChecks bounds the questions to producers, and what is given up, that are logged one by one in a second.
+const maxLoggedChecks = 20
+
+// mayLog tells whether a question is to be logged by itself, and how many of the second before were not.
+func (c *checker) mayLog(nowMs int64) (log bool, left int) {
+	if nowMs-c.secondMs >= 1000 || nowMs < c.secondMs {
+		left = c.unlogged
+		c.secondMs, c.logged, c.unlogged = nowMs, 0, 0
+	}
+	if c.logged < maxLoggedChecks {
+		c.logged++
+		return true, left
+	}
+	c.unlogged++
+	return false, left
 }
 
 func (c *checker) init() {
@@ -203,15 +224,22 @@ func (t *transactions) ask(h *pendingHalf, half *halfRecord, conn *remoting.Conn
 	if err == nil {
 		err = conn.Oneway(request)
 	}
-	fields := logrus.Fields{
-		"transaction": cloned(half.uniqueKey), "topic": cloned(half.topic), "group": cloned(half.group), "check": checks,
-		"of": t.b.config().Broker.TransactionCheckMax, "producer": conn.RemoteAddr().String(),
+	log, left := t.checker.mayLog(t.b.clock.NowMs())
+	if left > 0 {
+		t.b.log.WithField("questions", left).Info("producers asked about more transactions, or more given up, than are logged one by one")
 	}
-	if err != nil {
-		t.b.log.WithError(err).WithFields(fields).Warn("producer could not be asked about a transaction")
+	if !log {
 		return
 	}
-	t.b.log.WithFields(fields).Debug("producer asked about a transaction")
+	entry := t.b.log.WithFields(logrus.Fields{
+		"transaction": cloned(half.uniqueKey), "topic": cloned(half.topic), "group": cloned(half.group), "check": checks,
+		"of": t.b.config().Broker.TransactionCheckMax, "producer": conn.RemoteAddr().String(),
+	})
+	if err != nil {
+		entry.WithError(err).Warn("producer could not be asked about a transaction")
+		return
+	}
+	entry.Info("producer asked about a transaction")
 }
 
 // checkRequest is CHECK_TRANSACTION_STATE: the new copy of the half message with its real topic and queue.
@@ -251,9 +279,11 @@ func (t *transactions) giveUp(h *pendingHalf, half *halfRecord) {
 		return
 	}
 	t.b.stats.putInternal(message.TopicTransCheckMaxTime, 0, 1, int(placed.Size))
-	t.b.log.WithFields(logrus.Fields{
-		"transaction": cloned(half.uniqueKey), "topic": cloned(half.topic), "group": cloned(half.group), "checks": half.checks,
-	}).Warn("transaction given up, its message is in " + message.TopicTransCheckMaxTime)
+	if log, _ := t.checker.mayLog(t.b.clock.NowMs()); log {
+		t.b.log.WithFields(logrus.Fields{
+			"transaction": cloned(half.uniqueKey), "topic": cloned(half.topic), "group": cloned(half.group), "checks": half.checks,
+		}).Warn("transaction given up, its message is in " + message.TopicTransCheckMaxTime)
+	}
 	t.forget(h)
 }
 

@@ -260,7 +260,7 @@ func TestChecks(t *testing.T) {
 	if string(given.Body) != "body of k1" || property(&given, "REAL_TOPIC") != "T" || b.count("TRANS_CHECK_MAX_TIME_TOPIC", 0) != 1 {
 		t.Errorf("given up: %q %q", given.Body, given.Properties)
 	}
-	if len(b.logged.with("transaction given up", "k1")) != 1 {
+	if len(b.logged.with("transaction given up", "k1")) != 1 || len(b.logged.with("producer asked", "transaction=k1", "group=P", "of=3", "127.0.0.1")) != 3 {
 		t.Error("nothing is logged")
 	}
 	if b.count("T", 1) != 0 {
