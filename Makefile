@@ -11,7 +11,7 @@ FUZZTIME ?= 20s
 BENCHTIME ?= 1s
 UNIT = $$(go list ./... | grep -v /integration)
 
-.PHONY: help run build test test-unit test-integration bench lint fuzz docs release cross clean
+.PHONY: console-test help run build test test-unit test-integration bench lint fuzz docs release cross clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -37,6 +37,10 @@ test-integration: build ## real clients and Apache's broker; without JDK and Mav
 		echo "tests with Java clients and Apache's broker are left out"; \
 	fi
 	go test -timeout 25m ./integration/... ./brokertest/...
+
+console-test: ## the console's API, and its page in a headless Chromium; without one the page is left out (with CI=true: an error)
+	@command -v chromium chromium-browser google-chrome >/dev/null || echo "no Chromium: the page is not tested (Debian: apt-get install chromium)"
+	go test -count=1 -timeout 10m ./console ./integration/console
 
 bench: ## benchmarks of the hot paths
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
