@@ -233,8 +233,9 @@ type Broker struct {
 	// MaxMessageFilterNumForNotification: messages that are filtered before a held pop is woken. Default: 64.
 	MaxMessageFilterNumForNotification int32
 	// LitePullMessageEnable: serve LITE_PULL_MESSAGE. Default: true.
-	LitePullMessageEnable             bool
-	SyncBrokerMemberGroupPeriod       int32
+	LitePullMessageEnable       bool
+	SyncBrokerMemberGroupPeriod int32
+	// LoadBalancePollNameServerInterval: how long routes from external name servers are used for QUERY_ASSIGNMENT, ms. Default: 30000.
 	LoadBalancePollNameServerInterval int64
 	CleanOfflineBrokerInterval        int32
 	// ServerLoadBalancerEnable: answer QUERY_ASSIGNMENT with the server's own balance. Default: true.
@@ -310,13 +311,19 @@ type Broker struct {
 	MetricsExportBatchMaxDataPoints int32
 	MetricsInDelta                  bool
 	EnableRemotingMetrics           bool
-	EnableMessageStoreMetrics       bool
-	EnablePopMetrics                bool
-	EnableConnectionMetrics         bool
-	EnableTransactionMetrics        bool
-	EnableStatsMetrics              bool
-	EnableRequestMetrics            bool
-	EnableLagAndDLQMetrics          bool
+	// EnableMessageStoreMetrics: serve the metrics of store, timers and delay levels. Default: true.
+	EnableMessageStoreMetrics bool
+	EnablePopMetrics          bool
+	// EnableConnectionMetrics: serve the metrics of connections. Default: true.
+	EnableConnectionMetrics bool
+	// EnableTransactionMetrics: serve the metrics of half messages. Default: true.
+	EnableTransactionMetrics bool
+	// EnableStatsMetrics: serve the metrics of messages and bytes in and out. Default: true.
+	EnableStatsMetrics bool
+	// EnableRequestMetrics: serve the latency of requests. Default: true.
+	EnableRequestMetrics bool
+	// EnableLagAndDLQMetrics: serve the lag of groups and their dead letters. Default: true.
+	EnableLagAndDLQMetrics bool
 	// ChannelExpiredTimeout: A client that is silent for so long leaves its groups, in ms. Default: 120000.
 	ChannelExpiredTimeout int64
 	// SubscriptionExpiredTimeout: A subscription that is not renewed for so long is dropped, in ms. Default: 600000.
@@ -324,7 +331,8 @@ type Broker struct {
 	EstimateAccumulation       bool
 	ColdCtrStrategyEnable      bool
 	UsePIDColdCtrStrategy      bool
-	CgColdReadThreshold        int64
+	// CgColdReadThreshold: only told in answers; reads of old data have a lane of their own. Bytes. Default: 3145728.
+	CgColdReadThreshold int64
 	// GlobalColdReadThreshold: shown in the cold data report only, in bytes. Default: 104857600.
 	GlobalColdReadThreshold  int64
 	FetchNamesrvAddrInterval int64
