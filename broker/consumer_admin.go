@@ -35,8 +35,8 @@ func (b *Broker) getConsumerConnections(_ *remoting.Conn, req *remoting.Command)
 	}
 	reply := body.ConsumerConnection{
 		Connections: connectionsOf(info.members), SubscriptionTable: map[string]body.SubscriptionData{},
-		ConsumeType: body.ConsumeType(info.consumeType), MessageModel: body.MessageModel(info.messageModel),
-		ConsumeFromWhere: body.ConsumeFromWhere(info.fromWhere),
+		ConsumeType: info.consumeType, MessageModel: info.messageModel,
+		ConsumeFromWhere: info.fromWhere,
 	}
 	for topic, sub := range info.subscriptions {
 		reply.SubscriptionTable[topic] = sub.data

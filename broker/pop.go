@@ -220,7 +220,7 @@ func (b *Broker) runPop(r *popRequest, mayWait bool) {
 		}
 		return
 	}
-	code := int32(remoting.PollingTimeout)
+	code := remoting.PollingTimeout
 	if mayWait {
 		switch b.pop.waits.hold(&popWait{pop: r, topic: h.Topic, group: h.ConsumerGroup, queueID: h.QueueID, filter: filterOf(r.sub)}, h.BornTime, h.PollTime, seen, b.config()) {
 		case waitHeld:

@@ -99,11 +99,11 @@ func (b *Broker) ackOrdered(key orderKey, offset, popTime int64, c *remoting.Con
 		return nil
 	}
 	next, freeAt := b.pop.order.commit(key, offset, popTime)
-	switch {
-	case next == orderIllegal:
+	switch next {
+	case orderIllegal:
 		return remoting.Errorf(remoting.MessageIllegal, "offset is illegal, key:%s@%s@%d, old:%d, commit:%d, next:%d, %s",
 			key.topic, key.group, key.queueID, before, offset, next, c.RemoteAddr())
-	case next == orderStale:
+	case orderStale:
 		return nil
 	}
 	if !b.offsets.hasReset(key.group, key.topic, key.queueID) {

@@ -49,8 +49,10 @@ func TestPopCheckpointBody(t *testing.T) {
 
 func TestPopCheckpointErrors(t *testing.T) {
 	many := strings.Repeat("1,", 40) + "1"
-	for _, bad := range []string{"", "null", "[]", "{}", `{"t":"orders"}`, `{"t":"orders","c":"billing","n":100}`,
-		`{"t":"orders","c":"billing","d":[` + many + `]}`, `{"t":1}`} {
+	for _, bad := range []string{
+		"", "null", "[]", "{}", `{"t":"orders"}`, `{"t":"orders","c":"billing","n":100}`,
+		`{"t":"orders","c":"billing","d":[` + many + `]}`, `{"t":1}`,
+	} {
 		if _, err := decodePopCheckpoint([]byte(bad)); err == nil {
 			t.Errorf("%s is accepted", bad)
 		}

@@ -145,10 +145,3 @@ func (f *popFlights) removeTopic(topic string) {
 		}
 	}
 }
-
-// count is the number of checkpoints that are remembered.
-func (f *popFlights) count() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.table)
-}

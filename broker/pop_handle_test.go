@@ -14,15 +14,18 @@ func TestPopHandleText(t *testing.T) {
 	}{
 		{
 			"41 1700000000123 60000 3 0 broker-a 2 45",
-			popHandle{41, 1700000000123, 60000, 3, "0", "broker-a", 2, 45}, "orders",
+			popHandle{41, 1700000000123, 60000, 3, "0", "broker-a", 2, 45},
+			"orders",
 		},
 		{
 			"41 1700000000123 60000 3 1 broker-a 0",
-			popHandle{41, 1700000000123, 60000, 3, "1", "broker-a", 0, -1}, "%RETRY%billing_orders",
+			popHandle{41, 1700000000123, 60000, 3, "1", "broker-a", 0, -1},
+			"%RETRY%billing_orders",
 		},
 		{
 			"41 1700000000123 60000 999 2 broker-a 0 7",
-			popHandle{41, 1700000000123, 60000, 999, "2", "broker-a", 0, 7}, "%RETRY%billing+orders",
+			popHandle{41, 1700000000123, 60000, 999, "2", "broker-a", 0, 7},
+			"%RETRY%billing+orders",
 		},
 	} {
 		if got := want.handle.String(); got != want.text {

@@ -184,7 +184,7 @@ func (b *Broker) peekMessage(c *remoting.Conn, req *remoting.Command) (*remoting
 	if !retryFirst {
 		p.topic(retry, chance)
 	}
-	code, status := int32(remoting.PullNotFound), store.NoMessageInQueue
+	code, status := remoting.PullNotFound, store.NoMessageInQueue
 	if p.count > 0 {
 		code, status = remoting.Success, store.Found
 		b.stats.get(cloned(h.ConsumerGroup), topic.TopicName, max(h.QueueID, 0), p.count, p.bytes, 0)

@@ -328,7 +328,7 @@ func (r *reviver) reviveOne(ck *popCheckpoint, offset int64) error {
 	if err != nil {
 		return err
 	}
-	b.stats.putInternal(m.Topic, m.QueueID, 1, int(placed.Size))
+	b.stats.putInternal(m.Topic, int(placed.Size))
 	return nil
 }
 

@@ -375,7 +375,7 @@ func (h waitHeap) Swap(i, j int) {
 
 // Push is for container/heap.
 func (h *waitHeap) Push(x any) {
-	r := x.(*popWait) //nolint:forcetypeassert // only popWaits calls it
+	r := x.(*popWait) //nolint:errcheck,forcetypeassert // only popWaits calls it
 	r.heapAt = len(*h)
 	*h = append(*h, r)
 }
@@ -402,7 +402,7 @@ func (h freeHeap) Less(i, j int) bool { return h[i].atMs < h[j].atMs }
 func (h freeHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 
 // Push is for container/heap.
-func (h *freeHeap) Push(x any) { *h = append(*h, x.(queueFree)) } //nolint:forcetypeassert // only popWaits calls it
+func (h *freeHeap) Push(x any) { *h = append(*h, x.(queueFree)) } //nolint:errcheck,forcetypeassert // only popWaits calls it
 
 // Pop is for container/heap.
 func (h *freeHeap) Pop() any {

@@ -20,10 +20,10 @@ func TestPopWaits(t *testing.T) {
 		}
 	}
 	tagged := wait.with("queueId", "1").with("exp", "A || B")
-	any_, one := c.send(c.request(remoting.PopMessage, wait, nil)), c.send(c.request(remoting.PopMessage, tagged, nil))
+	whichever, one := c.send(c.request(remoting.PopMessage, wait, nil)), c.send(c.request(remoting.PopMessage, tagged, nil))
 	eventually(t, "both wait", func() bool { return held(-1, "1")() && held(1, "1")() })
 	b.put("T", 0, 1, "TAGS\x01C\x02")
-	if got := c.unpack(c.await(any_), wait); len(got) != 1 || got[0].QueueID != 0 {
+	if got := c.unpack(c.await(whichever), wait); len(got) != 1 || got[0].QueueID != 0 {
 		t.Errorf("got %v", bodies(got))
 	}
 	b.put("T", 1, 1, "TAGS\x01C\x02")

@@ -66,7 +66,7 @@ func (b *Broker) recall(c *remoting.Conn, req *remoting.Command) (*remoting.Comm
 		}
 		return nil, remoting.Errorf(remoting.SystemError, "recall failed, execute error: %v", err)
 	}
-	b.stats.putInternal(message.TopicTimer, 0, 1, int(placed.Size))
+	b.stats.putInternal(message.TopicTimer, int(placed.Size))
 	resp := success()
 	resp.Header = &remoting.RecallMessageResponseHeader{MsgID: handle.UniqueKey}
 	return resp, nil

@@ -61,7 +61,7 @@ func (b *Broker) storeReply(c *remoting.Conn, req *remoting.Command, h *remoting
 		}
 		return
 	}
-	b.stats.putInternal(topic, fields.QueueID, 1, int(placed.Size))
+	b.stats.putInternal(topic, int(placed.Size))
 	fields.MsgID = message.OffsetMessageID(b.identity.storeHost, placed.PhysicalOffset)
 	fields.QueueOffset = placed.QueueOffset
 }

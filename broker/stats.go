@@ -184,14 +184,14 @@ func newStats(c clock.Clock, cluster string, detail bool, idleMinutes int32) *st
 // put counts num messages of size stored bytes written to a queue by one request, and how long the request took.
 func (s *stats) put(topic string, queueID int32, num, size int, took time.Duration) {
 	t := s.topicStats(topic)
-	s.topicItem(t, topicPutNums).add(int64(num), 1)
-	s.topicItem(t, topicPutSize).add(int64(size), 1)
+	s.topicItem(t, topicPutNums).add(int64(num))
+	s.topicItem(t, topicPutSize).add(int64(size))
 	if q := t.queues.at(queueID, queuePutSlots); q != nil {
 		if s.detail {
-			s.queuePutItem(t, q, queueID, queuePutNums).add(int64(num), 1)
-			s.queuePutItem(t, q, queueID, queuePutSize).add(int64(size), 1)
+			s.queuePutItem(t, q, queueID, queuePutNums).add(int64(num))
+			s.queuePutItem(t, q, queueID, queuePutSize).add(int64(size))
 		}
-		s.queuePutItem(t, q, queueID, queuePutLatency).add(took.Milliseconds(), 1)
+		s.queuePutItem(t, q, queueID, queuePutLatency).add(took.Milliseconds())
 	}
 	s.brokerPut.value.Add(int64(num))
 	if !t.system {
@@ -200,17 +200,17 @@ func (s *stats) put(topic string, queueID int32, num, size int, took time.Durati
 	s.runtime.put(num, size, took)
 }
 
-// putInternal counts messages that the broker itself writes (delayed, timed, committed): they belong to their topic,
+// putInternal counts a message that the broker itself writes (delayed, timed, committed): it belongs to its topic,
 // and not to a request.
-func (s *stats) putInternal(topic string, queueID int32, num, size int) {
+func (s *stats) putInternal(topic string, size int) {
 	t := s.topicStats(topic)
-	s.topicItem(t, topicPutNums).add(int64(num), 1)
-	s.topicItem(t, topicPutSize).add(int64(size), 1)
-	s.brokerPut.value.Add(int64(num))
+	s.topicItem(t, topicPutNums).add(1)
+	s.topicItem(t, topicPutSize).add(int64(size))
+	s.brokerPut.value.Add(1)
 	if !t.system {
-		s.brokerPutNoSystem.value.Add(int64(num))
+		s.brokerPutNoSystem.value.Add(1)
 	}
-	s.runtime.put(num, size, 0)
+	s.runtime.put(1, size, 0)
 }
 
 // putFailed counts a write that the store refused.
@@ -219,18 +219,18 @@ func (s *stats) putFailed() { s.runtime.putFailed.Add(1) }
 // get counts num messages of size bytes given to a group by one request that took so long.
 func (s *stats) get(group, topic string, queueID int32, num, size int, took time.Duration) {
 	g := s.groupStats(topic, group)
-	s.groupItem(g, groupGetNums).add(int64(num), 1)
-	s.groupItem(g, groupGetSize).add(int64(size), 1)
+	s.groupItem(g, groupGetNums).add(int64(num))
+	s.groupItem(g, groupGetSize).add(int64(size))
 	// BrokerStatsManager#incGroupGetLatency: without detail one counter serves all queues.
 	if !s.detail {
 		queueID = 0
 	}
 	if q := g.queues.at(queueID, queueGetSlots); q != nil {
 		if s.detail {
-			s.queueGetItem(g, q, queueID, queueGetNums).add(int64(num), 1)
-			s.queueGetItem(g, q, queueID, queueGetSize).add(int64(size), 1)
+			s.queueGetItem(g, q, queueID, queueGetNums).add(int64(num))
+			s.queueGetItem(g, q, queueID, queueGetSize).add(int64(size))
 		}
-		s.queueGetItem(g, q, queueID, queueGetLatency).add(took.Milliseconds(), 1)
+		s.queueGetItem(g, q, queueID, queueGetLatency).add(took.Milliseconds())
 	}
 	s.brokerGet.value.Add(int64(num))
 	out := s.traffic.group(topic, group)
@@ -256,25 +256,25 @@ func (s *stats) fallBehind(group, topic string, queueID int32, bytes, ageMs int6
 
 // sendBack counts a message that a consumer sent back; topic is the one it came from.
 func (s *stats) sendBack(group, topic string) {
-	s.groupItem(s.groupStats(topic, group), groupSendBack).add(1, 1)
+	s.groupItem(s.groupStats(topic, group), groupSendBack).add(1)
 }
 
 // toDLQ counts a message that went to the group's dead letters.
 func (s *stats) toDLQ(group, topic string) {
 	s.traffic.group(topic, group).deadLetters.Add(1)
-	s.groupItem(s.groupStats(topic, group), groupToDLQ).add(1, 1)
+	s.groupItem(s.groupStats(topic, group), groupToDLQ).add(1)
 }
 
 // ack counts acknowledged messages of pop.
 func (s *stats) ack(group, topic string, num int) {
 	s.brokerAck.value.Add(int64(num))
-	s.groupItem(s.groupStats(topic, group), groupAckNums).add(int64(num), 1)
+	s.groupItem(s.groupStats(topic, group), groupAckNums).add(int64(num))
 }
 
 // checkpoint counts checkpoints of pop.
 func (s *stats) checkpoint(group, topic string, num int) {
 	s.brokerCk.value.Add(int64(num))
-	s.groupItem(s.groupStats(topic, group), groupCkNums).add(int64(num), 1)
+	s.groupItem(s.groupStats(topic, group), groupCkNums).add(int64(num))
 }
 
 func (s *stats) topicStats(topic string) *topicStats {

@@ -68,8 +68,8 @@ func TestStatsWindows(t *testing.T) {
 func TestStatsCounters(t *testing.T) {
 	s, c := newTestStats(t, true)
 	s.put("orders", 3, 2, 300, 5*time.Millisecond)
-	s.putInternal("orders", 1, 1, 50)
-	s.putInternal("RMQ_SYS_TRANS_HALF_TOPIC", 0, 1, 70)
+	s.putInternal("orders", 50)
+	s.putInternal("RMQ_SYS_TRANS_HALF_TOPIC", 70)
 	s.get("billing", "orders", 3, 4, 600, 7*time.Millisecond)
 	s.sendBack("billing", "orders")
 	s.toDLQ("billing", "orders")
@@ -228,8 +228,23 @@ func TestRuntimeRates(t *testing.T) {
 // 1,000, 1,000 to 10,000).
 func TestLatencyBuckets(t *testing.T) {
 	for _, want := range []struct{ ms, bound int64 }{
-		{0, 1}, {1, 1}, {2, 2}, {20, 20}, {21, 22}, {22, 22}, {50, 50}, {51, 55}, {100, 100}, {101, 110}, {200, 200}, {201, 250}, {500, 500},
-		{501, 600}, {1000, 1000}, {1001, 2000}, {10_000, 10_000},
+		{0, 1},
+		{1, 1},
+		{2, 2},
+		{20, 20},
+		{21, 22},
+		{22, 22},
+		{50, 50},
+		{51, 55},
+		{100, 100},
+		{101, 110},
+		{200, 200},
+		{201, 250},
+		{500, 500},
+		{501, 600},
+		{1000, 1000},
+		{1001, 2000},
+		{10_000, 10_000},
 	} {
 		if got := latencyBound(latencyBucket(want.ms)); got != want.bound {
 			t.Errorf("%d ms is counted up to %d ms, want %d", want.ms, got, want.bound)

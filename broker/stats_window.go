@@ -22,9 +22,10 @@ type statItem struct {
 	seen      int64
 }
 
-func (i *statItem) add(value, times int64) {
+// add counts value for one request.
+func (i *statItem) add(value int64) {
 	i.value.Add(value)
-	i.times.Add(times)
+	i.times.Add(1)
 }
 
 // sample is one reading of a counter.

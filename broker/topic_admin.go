@@ -271,14 +271,14 @@ func (b *Broker) getTopicStats(_ *remoting.Conn, req *remoting.Command) (*remoti
 	}
 	reply := body.TopicStatsTable{OffsetTable: map[body.MessageQueue]body.TopicOffset{}, TopicPutTps: b.stats.minuteTPS(statTopicPutNums, h.Topic)}
 	for id := range max(topic.ReadQueueNums, topic.WriteQueueNums) {
-		var range_ body.TopicOffset
+		var span body.TopicOffset
 		if queue := b.store.Queue(h.Topic, id); queue != nil {
-			range_.MinOffset, range_.MaxOffset = queue.MinOffset(), queue.MaxOffset()
-			if range_.MaxOffset > 0 {
-				range_.LastUpdateTimestamp = queue.StoreTime(range_.MaxOffset - 1)
+			span.MinOffset, span.MaxOffset = queue.MinOffset(), queue.MaxOffset()
+			if span.MaxOffset > 0 {
+				span.LastUpdateTimestamp = queue.StoreTime(span.MaxOffset - 1)
 			}
 		}
-		reply.OffsetTable[b.messageQueue(topic.TopicName, id)] = range_
+		reply.OffsetTable[b.messageQueue(topic.TopicName, id)] = span
 	}
 	return bodyResponse(&reply), nil
 }

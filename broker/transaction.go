@@ -161,7 +161,7 @@ func (t *transactions) carryOut(half *halfRecord, pending *pendingHalf, commit b
 		if err != nil {
 			return err
 		}
-		t.b.stats.putInternal(half.topic, half.queueID, 1, int(placed.Size))
+		t.b.stats.putInternal(half.topic, int(placed.Size))
 		d := ensure(&t.b.stats.traffic.topic(half.topic).decided)
 		d.commits.Add(1)
 		d.latency.add(&finishBounds, max(0, t.b.clock.NowMs()-half.BornTimestamp)/1000)

@@ -219,7 +219,7 @@ func (t *transactions) ask(h *pendingHalf, half *halfRecord, conn *remoting.Conn
 		}
 		return
 	}
-	t.b.stats.putInternal(message.TopicTransHalf, half.QueueID, 1, int(placed.Size))
+	t.b.stats.putInternal(message.TopicTransHalf, int(placed.Size))
 	request, err := t.checkRequest(half, properties, placed)
 	if err == nil {
 		err = conn.Oneway(request)
@@ -278,7 +278,7 @@ func (t *transactions) giveUp(h *pendingHalf, half *halfRecord) {
 		}
 		return
 	}
-	t.b.stats.putInternal(message.TopicTransCheckMaxTime, 0, 1, int(placed.Size))
+	t.b.stats.putInternal(message.TopicTransCheckMaxTime, int(placed.Size))
 	if log, _ := t.checker.mayLog(t.b.clock.NowMs()); log {
 		t.b.log.WithFields(logrus.Fields{
 			"transaction": cloned(half.uniqueKey), "topic": cloned(half.topic), "group": cloned(half.group), "checks": half.checks,

@@ -189,7 +189,7 @@ func (l *opLog) put(offsets []int64) error {
 	if err != nil {
 		return fmt.Errorf("store op message of %d half messages: %w", len(offsets), err)
 	}
-	l.b.stats.putInternal(message.TopicTransOpHalf, 0, 1, int(placed.Size))
+	l.b.stats.putInternal(message.TopicTransOpHalf, int(placed.Size))
 	span.offset = placed.QueueOffset
 	l.mu.Lock()
 	l.spans = append(l.spans, span)

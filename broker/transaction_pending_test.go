@@ -102,8 +102,14 @@ func TestParseOp(t *testing.T) {
 		text    string
 		offsets []int64
 	}{
-		{"0,0,", []int64{0, 0}}, {"17", []int64{17}}, {"1,2,3", []int64{1, 2, 3}}, {"", nil}, {",,", nil}, {"x,5,", []int64{5}},
-		{"9223372036854775807,", []int64{math.MaxInt64}}, {"99999999999999999999,", nil},
+		{"0,0,", []int64{0, 0}},
+		{"17", []int64{17}},
+		{"1,2,3", []int64{1, 2, 3}},
+		{"", nil},
+		{",,", nil},
+		{"x,5,", []int64{5}},
+		{"9223372036854775807,", []int64{math.MaxInt64}},
+		{"99999999999999999999,", nil},
 	} {
 		if got := parseOp(want.text); !slices.Equal(got, want.offsets) {
 			t.Errorf("%q: %v, want %v", want.text, got, want.offsets)

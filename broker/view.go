@@ -268,7 +268,7 @@ func (b *Broker) Resend(group string, queueOffset int64) (topic string, offset i
 	if err != nil {
 		return "", 0, err
 	}
-	b.stats.putInternal(m.Topic, m.QueueID, 1, int(placed.Size))
+	b.stats.putInternal(m.Topic, int(placed.Size))
 	return m.Topic, placed.QueueOffset, nil
 }
 
