@@ -2,6 +2,7 @@ package broker
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -13,7 +14,7 @@ import (
 )
 
 func (b *Broker) popRoutes() []remoting.Route {
-	return []remoting.Route{
+	return withShortCodes([]remoting.Route{
 		{Code: remoting.PopMessage, Lane: lanePop, Handle: b.popMessage},
 		{Code: remoting.AckMessage, Lane: lanePop, Handle: b.ackMessage},
 		{Code: remoting.BatchAckMessage, Lane: lanePop, Handle: b.batchAckMessage},
@@ -21,7 +22,17 @@ func (b *Broker) popRoutes() []remoting.Route {
 		{Code: remoting.PeekMessage, Lane: lanePop, Handle: b.peekMessage},
 		{Code: remoting.Notification, Lane: lanePop, Handle: b.notification},
 		{Code: remoting.PollingInfo, Lane: lanePop, Handle: b.pollingInfo},
+	})
+}
+
+// withShortCodes adds routes for what is left of codes in the binary header, which has 16 bits for them: there POP_MESSAGE, 200050,
+// arrives as 3442. No other request has such a code.
+func withShortCodes(routes []remoting.Route) []remoting.Route {
+	for _, r := range slices.Clone(routes) {
+		r.Code = int32(int16(r.Code)) //nolint:gosec // what the encoding does
+		routes = append(routes, r)
 	}
+	return routes
 }
 
 // pop gives messages to consumers that hold no queues: each message given out is invisible to the group for a while

@@ -197,6 +197,23 @@ func TestPopAndAck(t *testing.T) {
 	b.nothing(c, f, 30*time.Second)
 }
 
+// TestPopInBinary: the binary header has 16 bits for the code.
+func TestPopInBinary(t *testing.T) {
+	b := newTestBroker(t)
+	b.create("T", 1)
+	b.put("T", 0, 2, "")
+	c := b.dial()
+	c.form = remoting.RocketMQ
+	f := popFields("G", "T", 0, 2, 5*time.Second)
+	got := c.pop(f)
+	if len(got) != 2 {
+		t.Fatalf("%d messages", len(got))
+	}
+	c.ack("G", got[0])
+	c.ack("G", c.change("G", got[1], time.Minute))
+	b.nothing(c, f, 2*time.Minute)
+}
+
 // TestPopScenario is R-58: acks, a changed invisible time, an old handle, and what lapses.
 func TestPopScenario(t *testing.T) {
 	b := newTestBroker(t)
