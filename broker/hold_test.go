@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"sync"
 	"context"
 	"strings"
 	"testing"
@@ -175,11 +176,14 @@ func TestNoWakeUpIsLost(t *testing.T) {
 	b.create("T", 1)
 	producer := b.dial()
 	const messages = 300
-	go func() {
+	// The last message can be pulled before its send is answered: the test ends after both.
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	sending.Go(func() {
 		for i := range messages {
 			producer.call(remoting.SendMessage, sendFields("T", 0, ""), []byte(itoa(i)))
 		}
-	}()
+	})
 	c := b.dial()
 	for next := int64(0); next < messages; {
 		a := c.call(remoting.PullMessage, waitFields("G", "T", 0, next), nil)
