@@ -1,9 +1,9 @@
 package broker
 
 import (
-	"sync"
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
