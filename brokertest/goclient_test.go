@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	rocketmq "github.com/apache/rocketmq-client-go/v2"
 	"github.com/apache/rocketmq-client-go/v2/consumer"
@@ -109,4 +110,29 @@ func consume(t *testing.T, b *brokertest.Broker, group, topic string, decide fun
 
 func message(topic, body string) *primitive.Message {
 	return primitive.NewMessage(topic, []byte(body))
+}
+
+// subscribe runs a push consumer until the test ends, and waits until the broker knows it.
+func subscribe(t *testing.T, b *brokertest.Broker, group, topic string,
+	handle func(context.Context, ...*primitive.MessageExt) (consumer.ConsumeResult, error), options ...consumer.Option,
+) {
+	t.Helper()
+	quiet()
+	c, err := rocketmq.NewPushConsumer(append([]consumer.Option{
+		consumer.WithNameServer([]string{b.NamesrvAddr()}), consumer.WithGroupName(group), consumer.WithInstance(instance()),
+		consumer.WithConsumeFromWhere(consumer.ConsumeFromFirstOffset),
+	}, options...)...)
+	must(t, err)
+	must(t, c.Subscribe(topic, consumer.MessageSelector{}, handle))
+	must(t, c.Start())
+	t.Cleanup(func() { _ = c.Shutdown() })
+	must(t, b.WaitMembers(within(t), group, 1))
+}
+
+// longer is within for what a client only does every half minute.
+func longer(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	t.Cleanup(cancel)
+	return ctx
 }

@@ -193,6 +193,8 @@ func harnessSettings() []string {
 		"rocketd.eventLoops=1",
 		// A client heartbeats in real time: a clock moved by two hours must not make it a lost one. Rules and CloseClient lose clients.
 		"broker.channelExpiredTimeout=3153600000000",
+		// Nor must it make a request that waits for a worker one that has waited too long.
+		"broker.brokerFastFailureEnable=false",
 		// Retention follows the clock at any hour.
 		"broker.deleteWhen=00;01;02;03;04;05;06;07;08;09;10;11;12;13;14;15;16;17;18;19;20;21;22;23",
 	}
