@@ -104,7 +104,7 @@ func reply[T any](w http.ResponseWriter, status int, v T) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n')) //nolint:errcheck // the asker is gone
+	_, _ = w.Write(append(data, '\n'))
 }
 
 // decode reads a request's JSON.

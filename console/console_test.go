@@ -386,8 +386,10 @@ func TestMetricsAreApaches(t *testing.T) {
 	x.eventually("the timer is in the wheel", func() bool { return get[console.TimersAnswer](x, "timers").Timers == 1 })
 	_, text := x.do("GET", "/metrics", "")
 	got := series(text)
-	for _, name := range []string{"rocketmq_messages_in_total", "rocketmq_throughput_in_total", "rocketmq_message_size_bucket", "rocketmq_timing_messages", "rocketmq_timer_message_snapshot",
-		"rocketmq_storage_size_bytes", "rocketmq_processor_watermark", "rocketmq_topic_number", "rocketmq_consumer_group_number", "rocketmq_broker_permission"} {
+	for _, name := range []string{
+		"rocketmq_messages_in_total", "rocketmq_throughput_in_total", "rocketmq_message_size_bucket", "rocketmq_timing_messages", "rocketmq_timer_message_snapshot",
+		"rocketmq_storage_size_bytes", "rocketmq_processor_watermark", "rocketmq_topic_number", "rocketmq_consumer_group_number", "rocketmq_broker_permission",
+	} {
 		if got[name] == nil && name != "rocketmq_storage_size_bytes" { // the memory file system has no size
 			t.Errorf("%s is missing", name)
 		}
@@ -470,11 +472,40 @@ func TestOpenAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range []any{
-		console.Overview{}, console.Rates{}, console.TopicAnswer{}, console.TopicsAnswer{}, console.Topic{}, console.Queue{}, console.GroupAnswer{}, console.GroupsAnswer{},
-		console.Group{}, console.GroupLag{}, console.Progress{}, console.Client{}, console.ClientLine{}, console.ClientsAnswer{}, console.Message{}, console.Body{},
-		console.MessagesAnswer{}, console.SendRequest{}, console.SendAnswer{}, console.TimersAnswer{}, console.Slot{}, console.Level{}, console.Half{},
-		console.TransactionsAnswer{}, console.DeadLettersAnswer{}, console.ResendRequest{}, console.ResendAnswer{}, console.Resent{}, console.ConfigAnswer{},
-		console.WarningsAnswer{}, console.Warning{}, console.BrokersAnswer{}, console.Registered{}, console.Lane{},
+		console.Overview{},
+		console.Rates{},
+		console.TopicAnswer{},
+		console.TopicsAnswer{},
+		console.Topic{},
+		console.Queue{},
+		console.GroupAnswer{},
+		console.GroupsAnswer{},
+		console.Group{},
+		console.GroupLag{},
+		console.Progress{},
+		console.Client{},
+		console.ClientLine{},
+		console.ClientsAnswer{},
+		console.Message{},
+		console.Body{},
+		console.MessagesAnswer{},
+		console.SendRequest{},
+		console.SendAnswer{},
+		console.TimersAnswer{},
+		console.Slot{},
+		console.Level{},
+		console.Half{},
+		console.TransactionsAnswer{},
+		console.DeadLettersAnswer{},
+		console.ResendRequest{},
+		console.ResendAnswer{},
+		console.Resent{},
+		console.ConfigAnswer{},
+		console.WarningsAnswer{},
+		console.Warning{},
+		console.BrokersAnswer{},
+		console.Registered{},
+		console.Lane{},
 	} {
 		name := reflect.TypeOf(v).Name()
 		if got, want := slices.Sorted(maps.Keys(doc.Components.Schemas[name].Properties)), slices.Sorted(maps.Keys(members(t, v))); !slices.Equal(got, want) {

@@ -93,8 +93,10 @@ func (s *scrape) desc(name, help string, labels pairs, constant prometheus.Label
 		names, values = append(names, labels[i]), append(values, strings.ToValidUTF8(labels[i+1], "?"))
 	}
 	key := name + "\x00" + strings.Join(names, "\x00")
-	if d, ok := s.e.descs.Load(key); ok {
-		return d.(*prometheus.Desc), values //nolint:forcetypeassert // nothing else is stored
+	if kept, ok := s.e.descs.Load(key); ok {
+		if d, ok := kept.(*prometheus.Desc); ok {
+			return d, values
+		}
 	}
 	d := prometheus.NewDesc(name, help, names, constant)
 	s.e.descs.Store(key, d)

@@ -42,8 +42,18 @@ func (s *scrape) broker(b *broker.Broker) {
 
 // lanes are the reference's thread pools and the lanes that do their work; "" works on the event loop, where nothing waits.
 var lanes = [][2]string{
-	{"send", ""}, {"async_put", ""}, {"pull", ""}, {"ack", "pop"}, {"query_message", "query"}, {"client_manager", "client"},
-	{"heartbeat", "client"}, {"lite_pull", ""}, {"transaction", "transaction"}, {"consumer_manager", "offset"}, {"admin", "admin"}, {"reply", "reply"},
+	{"send", ""},
+	{"async_put", ""},
+	{"pull", ""},
+	{"ack", "pop"},
+	{"query_message", "query"},
+	{"client_manager", "client"},
+	{"heartbeat", "client"},
+	{"lite_pull", ""},
+	{"transaction", "transaction"},
+	{"consumer_manager", "offset"},
+	{"admin", "admin"},
+	{"reply", "reply"},
 }
 
 func (s *scrape) state(b *broker.Broker) {

@@ -50,10 +50,9 @@ type Console struct {
 	caller   sync.Once
 	client   *remoting.Client // made at the first message sent
 
-	servers   []*http.Server
-	listeners []net.Listener
-	serving   sync.WaitGroup
-	addr      netip.AddrPort
+	servers []*http.Server
+	serving sync.WaitGroup
+	addr    netip.AddrPort
 }
 
 // New makes a console that serves nothing yet.
@@ -180,7 +179,7 @@ func page() http.Handler {
 // healthz says that the process is alive.
 func (c *Console) healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte("ok\n")) //nolint:errcheck // the asker is gone
+	_, _ = w.Write([]byte("ok\n"))
 }
 
 // readyz says whether clients are served: the routes are up and the disk takes messages.
@@ -191,7 +190,7 @@ func (c *Console) readyz(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		text = "not ready: " + err.Error() + "\n"
 	}
-	_, _ = w.Write([]byte(text)) //nolint:errcheck // the asker is gone
+	_, _ = w.Write([]byte(text))
 }
 
 func (c *Console) ready() error {

@@ -12,9 +12,10 @@ import (
 	"github.com/apache/rocketmq-client-go/v2/producer"
 	"github.com/apache/rocketmq-client-go/v2/rlog"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/rocketd/rocketd/conf"
 	"github.com/rocketd/rocketd/standalone"
-	"github.com/sirupsen/logrus"
 )
 
 // startSeeded starts a broker with a console and gives it producers, a consumer that fails now and then, timers, delays and an
