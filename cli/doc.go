@@ -7,6 +7,8 @@
 //	rocketd config    print the effective configuration
 //	rocketd store     check, show or rebuild the files of a store
 //	rocketd test      name server and broker for tests, controlled over HTTP
+//	rocketd record    write down what clients and servers say
+//	rocketd replay    play a recording to other servers and compare
 //	rocketd version   print the version
 //
 // When ready, a server prints one line on stdout; logs go to stderr. Exit codes are constants of this package.

@@ -59,7 +59,7 @@ Without a sub-command both run in one process. When ready, one line on stdout te
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	f.register(root, conf.RoleAll)
-	root.AddCommand(newNamesrv(p), newBroker(p), newConfig(p), newStore(p), newTest(p), newVersion(p))
+	root.AddCommand(newNamesrv(p), newBroker(p), newConfig(p), newStore(p), newTest(p), newRecord(p), newReplay(p), newVersion(p))
 	return root
 }
 
