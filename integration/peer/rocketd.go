@@ -77,6 +77,7 @@ func StartRocketdBroker(t testing.TB, dir, namesrv string, settings ...string) *
 
 func run(t testing.TB, dir string, args ...string) *Cluster {
 	t.Helper()
+	args = append(args, "--http-port", "-1") // they would all want the same one
 	p := start(t, exec.Command(Rocketd(t), args...), filepath.Join(t.TempDir(), "rocketd.log"))
 	ready := p.awaitLine(t, "ready ", 30*time.Second)
 	c := &Cluster{Name: "rocketd", Dir: dir, processes: []*process{p}}
