@@ -45,7 +45,6 @@ type Broker struct {
 	emulation *emulation // of options.version
 	wire      [2]*watch  // by Server
 	link      *nameLink  // the name server as the broker sees it
-	client    *remoting.Client
 
 	running context.Context // until Close
 	cancel  context.CancelFunc
@@ -63,6 +62,7 @@ type Broker struct {
 	broker    *standalone.Standalone // nil while stopped; guarded by mu
 	addrs     [2]string              // by Server, once known; guarded by mu
 	queues    queueCounter           // of Send; guarded by mu
+	client    *remoting.Client       // of Send, for the running broker; nil while it is stopped; guarded by mu
 }
 
 // closePatience bounds the waiting of the Cleanup that Start registers.
@@ -103,7 +103,6 @@ func New(ctx context.Context, list ...Option) (*Broker, error) {
 	for s := range b.wire {
 		b.wire[s] = newWatch(b, Server(s))
 	}
-	b.client = remoting.NewClient(remoting.ClientOptions{Log: b.log})
 	var files vfs.FS = vfs.OS{}
 	b.nameFiles = files
 	if o.dir == "" {
@@ -155,7 +154,6 @@ func (b *Broker) Close(ctx context.Context) error {
 	b.lifeMu.Unlock()
 	b.cancel()
 	b.tasks.Wait()
-	b.client.Close()
 	err := errors.Join(b.Stop(ctx), b.StopNamesrv(ctx))
 	if m := b.Clock.manual; m != nil {
 		m.Freeze()

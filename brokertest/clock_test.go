@@ -21,8 +21,12 @@ func TestAdvanceDeliversInOrderAndAtTheirTimes(t *testing.T) {
 		level int
 		after time.Duration
 	}{
-		{"20 min", 15, 20 * time.Minute}, {"1 s", 1, time.Second}, {"2 h", 18, 2 * time.Hour}, {"5 min", 9, 5 * time.Minute},
-		{"timer 90 s", 0, 90 * time.Second}, {"timer 110 min", 0, 110 * time.Minute},
+		{"20 min", 15, 20 * time.Minute},
+		{"1 s", 1, time.Second},
+		{"2 h", 18, 2 * time.Hour},
+		{"5 min", 9, 5 * time.Minute},
+		{"timer 90 s", 0, 90 * time.Second},
+		{"timer 110 min", 0, 110 * time.Minute},
 	}
 	for _, s := range sent {
 		m := brokertest.Message{Topic: "x", Body: []byte(s.body), DelayLevel: s.level}
@@ -41,7 +45,8 @@ func TestAdvanceDeliversInOrderAndAtTheirTimes(t *testing.T) {
 		body  string
 		level int
 		after time.Duration
-	}) int {
+	},
+	) int {
 		return int(a.after - b.after)
 	})
 	if len(got) != len(sent) {

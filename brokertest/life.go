@@ -48,7 +48,7 @@ func (b *Broker) Resume(ctx context.Context) error {
 	port := running.Broker().Addr().Port()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.broker = running
+	b.broker, b.client = running, remoting.NewClient(remoting.ClientOptions{Log: b.log})
 	b.addrs[BrokerServer] = net.JoinHostPort(b.config.Load().Server.BindAddress, strconv.Itoa(int(port)))
 	return nil
 }
@@ -103,7 +103,7 @@ func (b *Broker) crash(leave func(*vfs.Mem) *vfs.Mem) error {
 	b.Disk().Crash()
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = running.Close(over) //nolint:errcheck // everything fails, as it must
+	_ = running.Close(over) // everything fails, as it must
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var files vfs.FS = vfs.OS{}
@@ -188,12 +188,16 @@ func (b *Broker) newMem() *vfs.Mem {
 func (b *Broker) take(s Server) *standalone.Standalone {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	running := &b.broker
 	if s == Namesrv {
-		running = &b.namesrv
+		out := b.namesrv
+		b.namesrv = nil
+		return out
 	}
-	out := *running
-	*running = nil
+	if b.client != nil {
+		b.client.Close() // a connection of it would end with the broker
+	}
+	out := b.broker
+	b.broker, b.client = nil, nil
 	return out
 }
 

@@ -95,8 +95,10 @@ func (b *Broker) Send(ctx context.Context, messages ...Message) ([]Message, erro
 }
 
 func (b *Broker) send(ctx context.Context, m Message) (Message, error) {
-	now := b.now()
-	if now == nil {
+	b.mu.Lock()
+	client := b.client
+	b.mu.Unlock()
+	if client == nil {
 		return m, ErrStopped
 	}
 	if !m.onQueue {
@@ -108,7 +110,7 @@ func (b *Broker) send(ctx context.Context, m Message) (Message, error) {
 	})
 	request.AddExt(ownField, "true")
 	request.Body = m.Body
-	answer, err := b.client.Invoke(ctx, dialable(b.addr(BrokerServer)), request)
+	answer, err := client.Invoke(ctx, dialable(b.addr(BrokerServer)), request)
 	if err != nil {
 		return m, err
 	}
@@ -135,8 +137,10 @@ func dialable(addr string) string {
 // nextQueue is the queue of a message that has none.
 func (b *Broker) nextQueue(m *Message) int32 {
 	queues := 4
-	if topic := b.now().Topic(m.Topic); topic != nil {
-		queues = max(1, int(topic.WriteQueueNums))
+	if now := b.now(); now != nil {
+		if topic := now.Topic(m.Topic); topic != nil {
+			queues = max(1, int(topic.WriteQueueNums))
+		}
 	}
 	if m.ShardingKey != "" {
 		return int32(uint32(message.JavaHash(m.ShardingKey)) % uint32(queues)) //nolint:gosec // within the number of queues

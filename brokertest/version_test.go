@@ -43,12 +43,16 @@ func TestVersion49AnswersAs494(t *testing.T) {
 		{"pop", r, remoting.NewRequest(remoting.PopMessage, nil), 3, "", ""},
 		{"assignment", r, remoting.NewRequest(remoting.QueryAssignment, nil), 3, "", ""},
 		{"topic configuration", r, remoting.NewRequest(remoting.GetTopicConfig, nil), 3, "", ""},
-		{"route", names, remoting.NewRequest(remoting.GetRouteinfoByTopic, &remoting.GetRouteInfoRequestHeader{Topic: "probe"}), 0, "",
+		{
+			"route", names, remoting.NewRequest(remoting.GetRouteinfoByTopic, &remoting.GetRouteInfoRequestHeader{Topic: "probe"}), 0, "",
 			`{"brokerDatas":[{"brokerAddrs":{"0":"127.0.0.1:21811"},"brokerName":"broker-a","cluster":"DefaultCluster"}],"filterServerTable":{},` +
-				`"queueDatas":[{"brokerName":"broker-a","perm":6,"readQueueNums":4,"topicSysFlag":0,"writeQueueNums":4}]}`},
-		{"cluster", names, remoting.NewRequest(remoting.GetBrokerClusterInfo, nil), 0, "",
+				`"queueDatas":[{"brokerName":"broker-a","perm":6,"readQueueNums":4,"topicSysFlag":0,"writeQueueNums":4}]}`,
+		},
+		{
+			"cluster", names, remoting.NewRequest(remoting.GetBrokerClusterInfo, nil), 0, "",
 			`{"brokerAddrTable":{"broker-a":{"brokerAddrs":{0:"127.0.0.1:21811"},"brokerName":"broker-a","cluster":"DefaultCluster"}},` +
-				`"clusterAddrTable":{"DefaultCluster":["broker-a"]}}`},
+				`"clusterAddrTable":{"DefaultCluster":["broker-a"]}}`,
+		},
 	} {
 		answer := c.to.call(c.request)
 		if answer.Version != 401 || answer.Code != c.code {

@@ -119,7 +119,7 @@ func (w *watch) carryOut(c *remoting.Conn, cmd *remoting.Command, frame []byte, 
 		act = func() { c.Deliver(own) }
 	case answerInstead:
 		replier, answer := c.Replier(cmd), *d.answer
-		act = func() { _ = replier.Reply(&answer) } //nolint:errcheck // a closed connection needs no answer
+		act = func() { _ = replier.Reply(&answer) } // a closed connection needs no answer
 	case drop:
 		return false
 	case closeConn:
@@ -127,7 +127,7 @@ func (w *watch) carryOut(c *remoting.Conn, cmd *remoting.Command, frame []byte, 
 	case closeMidFrame:
 		half := halfAnswer(cmd)
 		act = func() {
-			_ = c.SendFrame(half) //nolint:errcheck // a closed connection needs no answer
+			_ = c.SendFrame(half) // a closed connection needs no answer
 			c.Close("a rule of the test")
 		}
 	}
@@ -186,7 +186,7 @@ func (w *watch) answerBy(c *remoting.Conn, cmd *remoting.Command, d Decision) bo
 		return false
 	case cutAnswer:
 		frame := remoting.AppendFrame(nil, cmd)
-		_ = c.SendFrame(frame[:min(d.cut, len(frame)-1)]) //nolint:errcheck // a closed connection needs no answer
+		_ = c.SendFrame(frame[:min(d.cut, len(frame)-1)]) // a closed connection needs no answer
 		c.Close("a rule of the test")
 		return false
 	case editAnswer:
@@ -195,7 +195,7 @@ func (w *watch) answerBy(c *remoting.Conn, cmd *remoting.Command, d Decision) bo
 	case failAnswer:
 		failed := remoting.NewResponse(d.failCode)
 		failed.Opaque, failed.Serialize, failed.Version, failed.Remark = cmd.Opaque, cmd.Serialize, cmd.Version, d.failRemark
-		_ = c.SendFrame(remoting.AppendFrame(nil, failed)) //nolint:errcheck // a closed connection needs no answer
+		_ = c.SendFrame(remoting.AppendFrame(nil, failed)) // a closed connection needs no answer
 		return false
 	}
 	return true
@@ -204,7 +204,7 @@ func (w *watch) answerBy(c *remoting.Conn, cmd *remoting.Command, d Decision) bo
 // sendLater sends a copy of what cmd is now.
 func (w *watch) sendLater(c *remoting.Conn, cmd *remoting.Command, d time.Duration) {
 	frame := remoting.AppendFrame(nil, cmd)
-	w.owner.after(d, func() { _ = c.SendFrame(frame) }) //nolint:errcheck // a closed connection needs nothing
+	w.owner.after(d, func() { _ = c.SendFrame(frame) }) // a closed connection needs nothing
 }
 
 // serverAsks sees a request that the server sends to a client.

@@ -49,7 +49,7 @@ func record(p *Process, path string, o replay.RecorderOptions) (err error) {
 		if err != nil {
 			return &failure{code: ExitNotWritable, sentence: fmt.Sprintf("the recording cannot be written: %v", err), err: err}
 		}
-		defer file.Close()
+		defer func() { err = errors.Join(err, file.Close()) }()
 		out = file
 	}
 	log := logrus.New()

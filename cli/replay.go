@@ -83,7 +83,7 @@ func (f *replayFlags) play(p *Process, path string) error {
 		if err != nil {
 			return &failure{code: ExitUsage, sentence: err.Error(), err: err}
 		}
-		defer file.Close()
+		defer func() { _ = file.Close() }() // it was only read
 		o.Recording = file
 	}
 	if o.Recording == nil {

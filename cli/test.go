@@ -144,7 +144,7 @@ func serveTest(p *Process, f *testFlags) error {
 		}
 		return &failure{code: code, err: err, sentence: fmt.Sprintf("the control API cannot listen: %v; --control takes another HOST:PORT, port 0 picks one", err)}
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }() // closed before, unless the start failed
 	b, err := brokertest.New(ctx, options...)
 	if err != nil {
 		return explainTest(err, f)
@@ -158,7 +158,7 @@ func (f *testFlags) serveControl(ctx context.Context, p *Process, b *brokertest.
 	defer cancel()
 	if f.withStdin && p.Stdin != nil {
 		go func() { // it ends with the process: a read of standard input cannot be taken back
-			_, _ = io.Copy(io.Discard, p.Stdin) //nolint:errcheck // its end is all that matters
+			_, _ = io.Copy(io.Discard, p.Stdin) // its end is all that matters
 			cancel()
 		}()
 	}
@@ -173,7 +173,7 @@ func (f *testFlags) serveControl(ctx context.Context, p *Process, b *brokertest.
 	stop, end := context.WithTimeout(context.Background(), time.Second)
 	defer end()
 	if err := server.Shutdown(stop); err != nil {
-		_ = server.Close() //nolint:errcheck // what is still running is cut off
+		_ = server.Close() // what is still running is cut off
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return &failure{code: ExitFailure, sentence: "the control API: " + err.Error(), err: err}

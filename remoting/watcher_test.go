@@ -2,106 +2,112 @@ package remoting
 
 import (
 	"bytes"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// holdingWatcher keeps back requests with opaque 1, answers with opaque 2, changes answers with opaque 3, panics at 4.
-type holdingWatcher struct {
-	mu     sync.Mutex
-	conn   *Conn
-	frame  []byte
-	closed atomic.Int32
+// testWatcher keeps back requests whose body says so, and changes answers.
+type testWatcher struct {
+	mu       sync.Mutex
+	seen     []string
+	kept     [][]byte
+	keptConn *Conn
+	closed   chan struct{}
 }
 
-func (w *holdingWatcher) Incoming(c *Conn, cmd *Command, frame []byte) bool {
-	switch cmd.Opaque {
-	case 1:
-		w.mu.Lock()
-		w.conn, w.frame = c, bytes.Clone(frame)
-		w.mu.Unlock()
-		return false
-	case 4:
-		panic("watcher")
-	}
-	return true
-}
-
-func (w *holdingWatcher) Outgoing(_ *Conn, cmd *Command) bool {
-	switch cmd.Opaque {
-	case 2:
-		return false
-	case 3:
-		cmd.Remark = "changed"
-	case 5:
-		panic("watcher")
-	}
-	return true
-}
-
-func (w *holdingWatcher) Closed(*Conn) { w.closed.Add(1) }
-
-func (w *holdingWatcher) held() (*Conn, []byte) {
+func (w *testWatcher) note(what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.conn, w.frame
+	w.seen = append(w.seen, what)
 }
 
-func TestWatcher(t *testing.T) {
-	w := new(holdingWatcher)
-	s := startServer(t, ServerOptions{Routes: echoRoutes(), Lanes: echoLane(), Watcher: w})
+func (w *testWatcher) Incoming(c *Conn, cmd *Command, frame []byte) bool {
+	w.note("in " + string(cmd.Body))
+	switch string(cmd.Body) {
+	case "later":
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.kept, w.keptConn = append(w.kept, bytes.Clone(frame)), c
+		return false
+	case "panic":
+		panic("in the watcher")
+	}
+	return true
+}
+
+func (w *testWatcher) Outgoing(_ *Conn, cmd *Command) bool {
+	w.note("out " + string(cmd.Body))
+	if string(cmd.Body) == "edit" {
+		cmd.Body, cmd.Remark = []byte("edited"), "by the watcher"
+	}
+	return string(cmd.Body) != "lost"
+}
+
+func (w *testWatcher) Closed(*Conn) { close(w.closed) }
+
+func TestWatcherSeesHoldsBackAndChanges(t *testing.T) {
+	w := &testWatcher{closed: make(chan struct{})}
+	s := startServer(t, ServerOptions{Routes: echoRoutes(), Lanes: []LaneOptions{{Name: "lane", Workers: 1, Queue: 8}}, Watcher: w})
 	p := s.dial(t)
 	for _, code := range []int32{codeEcho, codeLaneEcho} {
-		for opaque := range int32(6) {
-			p.send(request(code, opaque, "b"))
-		}
-		for range 4 {
-			got := p.receive()
-			if got.Opaque == 1 || got.Opaque == 2 || (got.Remark == "changed") != (got.Opaque == 3) || string(got.Body) != "b" {
-				t.Errorf("code %d: got %+v", code, got)
+		p.send(request(code, 1, "later"), request(code, 2, "lost"), request(code, 3, "edit"), request(code, 4, "panic"))
+		for _, want := range []struct {
+			opaque       int32
+			body, remark string
+		}{{3, "edited", "by the watcher"}, {4, "panic", ""}} {
+			if got := p.receive(); got.Opaque != want.opaque || string(got.Body) != want.body || got.Remark != want.remark {
+				t.Errorf("code %d: got %d %q %q, want %v", code, got.Opaque, got.Body, got.Remark, want)
 			}
 		}
-		c, frame := w.held()
-		c.Deliver(frame)
-		if got := p.receive(); got.Opaque != 1 || string(got.Body) != "b" {
-			t.Errorf("delivered later: got %+v", got)
+		w.mu.Lock()
+		conn, frame := w.keptConn, w.kept[len(w.kept)-1]
+		w.mu.Unlock()
+		conn.Deliver(frame)
+		if got := p.receive(); got.Opaque != 1 || string(got.Body) != "later" {
+			t.Errorf("code %d: delivered %d %q", code, got.Opaque, got.Body)
 		}
 	}
-	c, _ := w.held()
-	raw := AppendFrame(nil, request(40, 9, "raw"))
-	for _, part := range [][]byte{raw[:5], raw[5:]} {
-		if err := c.SendFrame(part); err != nil {
-			t.Fatal(err)
+	w.mu.Lock()
+	conn := w.keptConn
+	for _, want := range []string{"in later", "in lost", "out lost", "out edit", "out later"} {
+		if !slices.Contains(w.seen, want) {
+			t.Errorf("%q was not seen: %v", want, w.seen)
 		}
 	}
-	if got := p.receive(); got.Code != 40 || string(got.Body) != "raw" {
-		t.Errorf("got %+v", got)
+	w.mu.Unlock()
+	raw := AppendFrame(nil, request(1, 9, "raw"))
+	if err := conn.SendFrame(raw[:7]); err != nil {
+		t.Fatal(err)
 	}
-	c.Deliver([]byte("broken"))
+	conn.Close("cut in mid-frame")
+	rest := make([]byte, len(raw))
+	n, err := p.Read(rest)
+	if err != nil || !bytes.Equal(rest[:n], raw[:7]) {
+		t.Errorf("got % x, %v, want % x", rest[:n], err, raw[:7])
+	}
 	p.closedByServer()
-	eventually(t, "told of the end", func() bool { return w.closed.Load() == 1 })
-	if err := c.SendFrame(raw); err == nil {
-		t.Error("a closed connection took a frame")
+	select {
+	case <-w.closed:
+	case <-time.After(waitLong):
+		t.Fatal("the watcher is not told of the close")
 	}
-	c.Deliver(raw)
+	if err := conn.SendFrame(raw); err == nil {
+		t.Error("sent on a closed connection")
+	}
+	conn.Deliver(raw) // does nothing
 }
 
-// An answer to the server's request that the watcher holds back is not taken: the request times out or is closed.
-func TestWatcherHoldsBackAnswers(t *testing.T) {
-	w := new(holdingWatcher)
-	_, p, c := withConn(t, ServerOptions{Watcher: dropAnswers{w}})
-	open := ask(c, request(307, 0, ""), time.Hour)
-	p.send(&Command{Opaque: p.receive().Opaque, Flag: 1})
-	p.send(request(codeEcho, 8, ""))
+func TestDeliverClosesAConnectionForABrokenFrame(t *testing.T) {
+	w := &testWatcher{closed: make(chan struct{})}
+	s := startServer(t, ServerOptions{Routes: echoRoutes(), Lanes: []LaneOptions{{Name: "lane", Workers: 1, Queue: 8}}, Watcher: w})
+	p := s.dial(t)
+	p.send(request(codeEcho, 1, "later"), request(codeEcho, 2, "x"))
 	p.receive()
-	if len(open) != 0 {
-		t.Error("the answer was taken")
-	}
+	w.mu.Lock()
+	conn, frame := w.keptConn, w.kept[0]
+	w.mu.Unlock()
+	conn.Deliver(frame[:len(frame)-1])
+	p.closedByServer()
 }
-
-type dropAnswers struct{ *holdingWatcher }
-
-func (dropAnswers) Incoming(_ *Conn, cmd *Command, _ []byte) bool { return !cmd.IsResponse() }
-func (dropAnswers) Outgoing(*Conn, *Command) bool                 { return true }

@@ -292,7 +292,7 @@ func (p *player) differ(c *playedConn, line int, request, what string) {
 }
 
 func (c *playedConn) close() {
-	_ = c.conn.Close() //nolint:errcheck // it is over either way
+	_ = c.conn.Close() // it is over either way
 	c.inbox.reading.Wait()
 }
 

@@ -150,13 +150,13 @@ func (r *Recorder) serve(f *front, client net.Conn) {
 	cancel()
 	if err != nil {
 		r.o.Log.WithError(err).WithField("server", f.target).Warn("the server cannot be reached, the client's connection is closed")
-		_ = client.Close() //nolint:errcheck // it gets nothing either way
+		_ = client.Close() // it gets nothing either way
 		return
 	}
 	id, ok := r.enter(client, server)
 	if !ok {
-		_ = client.Close() //nolint:errcheck // see above
-		_ = server.Close() //nolint:errcheck // see above
+		_ = client.Close() // see above
+		_ = server.Close() // see above
 		return
 	}
 	r.record(Event{Conn: id, What: Open, Server: f.server, Name: f.name, Addr: f.target})
@@ -186,8 +186,10 @@ func (r *Recorder) enter(client, server net.Conn) (id int, ok bool) {
 
 // pump passes frames on until the connection ends, and closes both ends then.
 func (r *Recorder) pump(id int, what string, from, to net.Conn, change func(frame []byte) []byte) {
-	defer from.Close()
-	defer to.Close()
+	defer func() {
+		_ = from.Close() // it is over either way
+		_ = to.Close()   // see above
+	}()
 	in := bufio.NewReaderSize(from, 64<<10)
 	for {
 		frame, err := readFrame(in)
@@ -255,10 +257,10 @@ func (r *Recorder) Close() error {
 	r.mu.Lock()
 	r.closed = true
 	for _, l := range r.listeners {
-		_ = l.Close() //nolint:errcheck // it takes nothing more either way
+		_ = l.Close() // it takes nothing more either way
 	}
 	for c := range r.live {
-		_ = c.Close() //nolint:errcheck // see above
+		_ = c.Close() // see above
 	}
 	r.mu.Unlock()
 	r.cancel()

@@ -132,7 +132,7 @@ func (t *Then) decision() (brokertest.Decision, error) {
 	if t.Delay < 0 || t.Bytes < 0 {
 		return d, bad("delay and bytes must not be negative")
 	}
-	code := int32(remoting.SystemError)
+	code := remoting.SystemError
 	if t.Code != "" {
 		var ok bool
 		if code, ok = remoting.ResponseCode(t.Code); !ok {

@@ -48,7 +48,7 @@ func New(b *brokertest.Broker) *Server {
 	}
 	s.mux.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/yaml")
-		_, _ = w.Write(openAPI) //nolint:errcheck // the client is gone
+		_, _ = w.Write(openAPI) // the client is gone
 	})
 	return s
 }
@@ -120,7 +120,7 @@ func serve(w http.ResponseWriter, r *http.Request, handle func(*http.Request) (a
 	w.WriteHeader(status)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(out) //nolint:errcheck // the client is gone
+	_ = encoder.Encode(out) // the client is gone
 }
 
 // read decodes a request's body; without one, into is left alone.

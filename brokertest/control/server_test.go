@@ -166,8 +166,10 @@ func TestRules(t *testing.T) {
 func TestActionsAndWaits(t *testing.T) {
 	a := serve(t, brokertest.WithTopics("x:1"), brokertest.WithMessages(brokertest.Message{Topic: "x", Body: []byte("seed")}))
 	var s control.Status
-	for _, do := range []string{"stop", "resume", "restart", "kill", "resume", "powerLoss", "resume", "stopNamesrv", "resumeNamesrv", "failFlush", "failWrites",
-		"fillDisk", "slowDisk", "healDisk", "heal", "expireLocks", "notifyConsumers", "closeClient"} {
+	for _, do := range []string{
+		"stop", "resume", "restart", "kill", "resume", "powerLoss", "resume", "stopNamesrv", "resumeNamesrv", "failFlush", "failWrites",
+		"fillDisk", "slowDisk", "healDisk", "heal", "expireLocks", "notifyConsumers", "closeClient",
+	} {
 		a.call(200, "POST", "/v1/actions", `{"do":"`+do+`","group":"g","client":"c","delay":"1s"}`, nil)
 	}
 	a.call(200, "POST", "/v1/actions", `{"do":"kill"}`, nil)

@@ -75,7 +75,7 @@ func (s *Server) createTopics(r *http.Request) (any, error) { return create(r, s
 
 func (s *Server) createGroups(r *http.Request) (any, error) { return create(r, s.broker.CreateGroups) }
 
-func create(r *http.Request, make func(...string) error) (any, error) {
+func create(r *http.Request, made func(...string) error) (any, error) {
 	var body Names
 	if err := read(r, &body); err != nil {
 		return nil, err
@@ -83,5 +83,5 @@ func create(r *http.Request, make func(...string) error) (any, error) {
 	if len(body.Names) == 0 {
 		return nil, bad("names is empty")
 	}
-	return Done{true}, make(body.Names...)
+	return Done{true}, made(body.Names...)
 }
