@@ -85,7 +85,7 @@ func (b *batch) entries(q relay.Queue, from int64, n int) ([]store.Entry, error)
 
 // add reads the record of an entry and makes the message to put back.
 func (b *batch) add(s relay.Store, e store.Entry) error {
-	r, err := s.Record(e.PhysicalOffset)
+	r, err := s.Record(e.PhysicalOffset, e.Size)
 	if err != nil {
 		return err
 	}
@@ -177,10 +177,11 @@ func (s *Schedule) takenBefore(entries []store.Entry, offset int64) int {
 	return n
 }
 
-// take reads the messages that are due, at most batchSize, and tells how many entries they and the useless ones among them are. It stops
+// take reads the messages that are due, at most batchSize of them, and tells how many entries they and the useless ones among them are. It stops
 // early at a record that cannot be read now.
 func (s *Schedule) take(l *lane, entries []store.Entry, now int64) (taken int, err error) {
-	for ; taken < len(entries) && taken < batchSize && l.due(entries[taken]) <= now; taken++ {
+	for bytes := 0; taken < len(entries) && taken < batchSize && bytes < batchBytes && l.due(entries[taken]) <= now; taken++ {
+		bytes += int(entries[taken].Size)
 		err := s.batch.add(s.o.Store, entries[taken])
 		switch {
 		case err == nil:

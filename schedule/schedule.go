@@ -21,6 +21,8 @@ import (
 const (
 	// batchSize is how many messages of one level are put back before the next level has its turn.
 	batchSize = 128
+	// batchBytes bounds the records of a batch, but for the last one.
+	batchBytes = 1 << 20
 	// saveInterval is how old the written offsets get at most while messages are delivered.
 	saveInterval = 50 * time.Millisecond
 	// retryPause passes before a put or a read that failed is tried again (DELAY_FOR_A_WHILE).
@@ -150,6 +152,7 @@ func (s *Schedule) Close() error {
 	s.mu.Unlock()
 	close(s.stop)
 	s.wg.Wait()
+	s.o.Store.Rest(true)
 	err := s.o.Store.Flush()
 	s.awaitSafe()
 	s.collectSafe()
@@ -199,6 +202,7 @@ func (s *Schedule) work() {
 				continue
 			}
 		}
+		s.o.Store.Rest(false)
 		timer.Reset(s.sleep(next))
 		select {
 		case <-timer.C():

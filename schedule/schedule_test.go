@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,12 +38,12 @@ type bench struct {
 	s      *Schedule
 }
 
-func newBench(t testing.TB, levels string) *bench {
-	t.Helper()
-	b := &bench{t: t, clock: clock.NewManual(time.UnixMilli(begin)), dir: "store", fs: vfs.NewMem()}
+func newBench(tb testing.TB, levels string) *bench {
+	tb.Helper()
+	b := &bench{t: tb, clock: clock.NewManual(time.UnixMilli(begin)), dir: "store", fs: vfs.NewMem()}
 	var err error
 	if b.levels, err = ParseLevels(levels); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	b.log = relaytest.New(b.clock)
 	b.log.DeliverTime = b.levels.DeliverTime
@@ -505,4 +506,20 @@ func FuzzParseOffsets(f *testing.F) {
 			t.Errorf("%q: %v, %v", s, again, err)
 		}
 	})
+}
+
+func TestLargeMessagesArePutInSmallBatches(t *testing.T) {
+	b := newBench(t, "1s")
+	for range 20 {
+		b.send("T", 1, strings.Repeat("x", 300_000))
+	}
+	b.clock.Advance(2 * time.Second)
+	b.s.round()
+	if n := len(b.bodies("T")); n < 1 || n > 5 {
+		t.Errorf("one round put %d messages of 300 kB", n)
+	}
+	b.settle()
+	if n := len(b.bodies("T")); n != 20 {
+		t.Errorf("%d came, want 20", n)
+	}
 }

@@ -23,11 +23,11 @@ func (t *Timer) rollIDOf(m *message.Record, p *timerProperties) rollID {
 	for i := range id.hash {
 		var h maphash.Hash
 		h.SetSeed(t.seeds[i])
-		_, _ = h.WriteString(p.realTopic) //nolint:errcheck // never fails
-		_ = h.WriteByte(0)                //nolint:errcheck // never fails
-		_, _ = h.WriteString(p.unique)    //nolint:errcheck // never fails
-		_ = h.WriteByte(0)                //nolint:errcheck // never fails
-		_, _ = h.Write(numbers)           //nolint:errcheck // never fails
+		_, _ = h.WriteString(p.realTopic) // never fails
+		_ = h.WriteByte(0)                // never fails
+		_, _ = h.WriteString(p.unique)    // never fails
+		_ = h.WriteByte(0)                // never fails
+		_, _ = h.Write(numbers)           // never fails
 		id.hash[i] = h.Sum64()
 	}
 	return id
@@ -104,7 +104,7 @@ func (t *Timer) rolledSince(from int64) (map[rollID]int, error) {
 		}
 		for _, e := range entries {
 			from = e.QueueOffset + 1
-			rec, err := t.o.Store.Record(e.PhysicalOffset)
+			rec, err := t.o.Store.Record(e.PhysicalOffset, e.Size)
 			if err != nil {
 				continue
 			}

@@ -31,16 +31,16 @@ type bench struct {
 	fault *vfs.Fault // over fs
 	conf  conf.Store
 	slots int64
-	open_ int // maxOpen
+	most  int // maxOpen
 	tm    *Timer
 	keys  int
 	lines bytes.Buffer // what was logged
 }
 
 // newBench has a small wheel, so that opening is quick: 2,560 slots of a second, a roll window of 600.
-func newBench(t testing.TB, change ...func(b *bench)) *bench {
-	t.Helper()
-	b := &bench{t: t, clock: clock.NewManual(time.UnixMilli(begin)), fs: vfs.NewMem(), conf: conf.Default().Store, slots: 2560}
+func newBench(tb testing.TB, change ...func(b *bench)) *bench {
+	tb.Helper()
+	b := &bench{t: tb, clock: clock.NewManual(time.UnixMilli(begin)), fs: vfs.NewMem(), conf: conf.Default().Store, slots: 2560}
 	b.conf.MappedFileSizeTimerLog = 100*unitSize + 40
 	b.conf.TimerRollWindowSlot = 600
 	for _, c := range change {
@@ -53,7 +53,7 @@ func newBench(t testing.TB, change ...func(b *bench)) *bench {
 }
 
 func (b *bench) options() Options {
-	return Options{Store: b.log, FS: b.fault, Dir: "store", Clock: b.clock, Log: b.logger(), Config: &b.conf, slots: b.slots, maxOpen: b.open_}
+	return Options{Store: b.log, FS: b.fault, Dir: "store", Clock: b.clock, Log: b.logger(), Config: &b.conf, slots: b.slots, maxOpen: b.most}
 }
 
 func (b *bench) open() {

@@ -21,9 +21,9 @@ func (t *Timer) cancelKeyLong(topic, unique string, slot int64) cancelKey {
 	for i := range k.hash {
 		var h maphash.Hash
 		h.SetSeed(t.seeds[i])
-		_, _ = h.WriteString(topic)              //nolint:errcheck // never fails
-		_, _ = h.WriteString(deleteKeySeparator) //nolint:errcheck // never fails
-		_, _ = h.WriteString(unique)             //nolint:errcheck // never fails
+		_, _ = h.WriteString(topic)              // never fails
+		_, _ = h.WriteString(deleteKeySeparator) // never fails
+		_, _ = h.WriteString(unique)             // never fails
 		k.hash[i] = h.Sum64()
 	}
 	return k

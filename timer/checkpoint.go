@@ -1,12 +1,13 @@
 package timer
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/rocketd/rocketd/internal/vfs"
@@ -136,22 +137,22 @@ func parseCheckpoint(b []byte) checkpoint {
 	return newest
 }
 
-// madeOf tells whether each field of h is that of one of headers: else the reference has written it since.
+// madeOf tells whether h is one of headers, or begins as one and ends as another, as a torn write leaves it: else the reference has
+// written it since.
 func (h *header) madeOf(headers []header) bool {
-	fields := func(h *header) [7]int64 {
-		return [...]int64{h.readMs, h.logPos, h.queueOffset, h.masterOffset, h.stateVersion, h.timestamp, h.counter}
-	}
-	own := fields(h)
-	for i, v := range own {
-		found := false
+	own := h.append(nil)
+	for i := range headers {
+		begins := 0
+		for a := headers[i].append(nil); begins < headerSize && own[begins] == a[begins]; {
+			begins++
+		}
 		for j := range headers {
-			found = found || fields(&headers[j])[i] == v
-		}
-		if !found {
-			return false
+			if b := headers[j].append(nil); bytes.Equal(own[begins:], b[begins:]) {
+				return true
+			}
 		}
 	}
-	return true
+	return false
 }
 
 // checkpointWriter is the open file.
@@ -162,7 +163,7 @@ type checkpointWriter struct {
 
 // loadCheckpoint reads the file; found is false when there is none or it is too short to be one.
 func loadCheckpoint(fsys vfs.FS, path string) (c checkpoint, found bool, err error) {
-	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	f, err := fsys.OpenFile(path, openRead, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, false, nil
 	}
@@ -171,8 +172,11 @@ func loadCheckpoint(fsys vfs.FS, path string) (c checkpoint, found bool, err err
 	}
 	var b [checkpointFile]byte
 	n, err := f.ReadAt(b[:], 0)
-	if cerr := f.Close(); n == 0 && err == nil {
-		err = cerr
+	if err != nil && !errors.Is(err, io.EOF) {
+		return c, false, fmt.Errorf("read timer checkpoint: %w", errors.Join(err, f.Close()))
+	}
+	if err := f.Close(); err != nil {
+		return c, false, fmt.Errorf("read timer checkpoint: %w", err)
 	}
 	if n < headerSize {
 		return c, false, nil
@@ -188,7 +192,7 @@ func openCheckpoint(fsys vfs.FS, path string) (*checkpointWriter, error) {
 	if err := fsys.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("create timer checkpoint: %w", err)
 	}
-	f, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := fsys.OpenFile(path, openOrMake, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("create timer checkpoint: %w", err)
 	}

@@ -30,6 +30,7 @@ type putBatch struct {
 	record   message.Record
 	suffixes []byte
 	cancels  int // rolling cancels among messages
+	bytes    int // of the records
 }
 
 // entries reads up to n entries of q from an offset on. The result is valid until the next call.
@@ -50,7 +51,7 @@ func (b *putBatch) clear() {
 	clear(b.records)
 	b.taken, b.messages, b.sources = b.taken[:0], b.messages[:0], b.sources[:0]
 	b.topics, b.records, b.suffixes = b.topics[:0], b.records[:0], b.suffixes[:0]
-	b.cancels = 0
+	b.cancels, b.bytes = 0, 0
 }
 
 // deliver puts back one batch of what is due. It tells whether there may be more.
@@ -66,7 +67,7 @@ func (t *Timer) deliver(now int64) bool {
 	b := &t.put
 	defer b.clear()
 	var readErr error
-	for len(b.messages) < deliverBatch && w.nextDue() <= now {
+	for len(b.taken) < deliverBatch && b.bytes < deliverBytes && w.nextDue() <= now {
 		e := w.pop()
 		if e.magic&magicRoll == 0 && b.cancels > 0 {
 			w.push(e) // one of the cancels that roll may be for it: they are to be enqueued first
@@ -149,7 +150,7 @@ func (t *Timer) takeBack(stored int) {
 
 // prepare reads the record of a timer and makes the message to put, unless the timer was cancelled.
 func (t *Timer) prepare(e entry, now int64) error {
-	rec, err := t.o.Store.Record(e.offset)
+	rec, err := t.o.Store.Record(e.offset, e.size)
 	if err != nil {
 		return err
 	}
@@ -192,6 +193,7 @@ func (t *Timer) prepare(e entry, now int64) error {
 	b.sources = append(b.sources, len(b.taken))
 	b.topics = append(b.topics, topic)
 	b.records = append(b.records, rec)
+	b.bytes += int(e.size)
 	kept = true
 	return nil
 }
@@ -205,7 +207,7 @@ func (t *Timer) cancelled(e entry, topic string, p *traced, now int64) bool {
 		return false
 	}
 	slot := t.wheel.key(e.out)
-	if e.late { // it is not in the slot it was wanted in
+	if p.out != e.out { // it may be in another slot than it was wanted in
 		own, err := parseTimer(&t.put.record, t.precision)
 		if err != nil {
 			return false
@@ -226,6 +228,7 @@ func (t *Timer) cancelled(e entry, topic string, p *traced, now int64) bool {
 
 // traced is what a record of a timer says beside its target.
 type traced struct {
+	out               int64 // TIMER_OUT_MS
 	realTopic, unique string
 	rollTimes         string
 	cancels           bool
@@ -236,6 +239,11 @@ func traceOf(properties message.Properties) traced {
 	var p traced
 	properties.Range(func(key, value string) bool {
 		switch key {
+		case message.KeyTimerOutMs:
+			ms, err := strconv.ParseInt(value, 10, 64)
+			if err == nil {
+				p.out = ms
+			}
 		case message.KeyRealTopic:
 			p.realTopic = value
 		case message.KeyUniqueKey:

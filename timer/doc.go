@@ -28,6 +28,9 @@
 //	40      4     Java hash of the real topic
 //	44      8     zero; ours: mark (4) and CRC-32C of the bytes before it (4)
 //
+// Marks: 524B4401 live, 524B4402 dead (delivered out of a slot of which more waits, or moved), 524B4403 seal (see hand-over). To the reference a dead
+// unit and a seal are cancels of nobody.
+//
 // Slot:
 //
 //	offset  size  name
@@ -36,6 +39,23 @@
 //	16      8     last: position of its newest unit
 //	24      4     num: timers less cancels
 //	28      4     unused
+//
+// Checkpoint, after the reference's fields (lastReadTimeMs, lastTimerLogFlushPos, lastTimerQueueOffset, masterTimerQueueOffset, stateVersion,
+// timestamp, counter, 8 bytes each) two blocks of ours at 1024 and 2048, of which each write replaces the older one:
+//
+//	offset  size  name
+//	0       8     magic "RKDTMR01"
+//	8       56    the reference's fields, as written with it
+//	64      8     number of the write
+//	72      8     1: the room was closed
+//	80      16    mark: out, position
+//	96      8     end of the timer log
+//	104     8     position before which all units are done
+//	112     8     queue offset before which no message that came too late is left
+//	120     16    precision, number of slots
+//	136     8     number of barriers, at most 8
+//	144     24*8  barriers: position, mark
+//	336     4     CRC-32C of the bytes before it
 //
 // # Exact time on a coarse wheel
 //
@@ -49,24 +69,31 @@
 //
 // Timers are delivered in order of (out, position in the log). A mark in that order tells what is done; it is written to timercheck with
 // each batch. lastReadTimeMs holds its out: for the reference, which reads it as a slot, the current slot is not done. When the clock goes
-// back the mark does too, and leaves a barrier: units before the barrier's position that are before its mark are done.
+// back the mark does too, and leaves a barrier: units before the barrier's position that are before its mark are done. With SYNC_FLUSH the
+// mark counts what is on disk.
 //
 // # A cancel
 //
 // A timer message with TIMER_DEL_UNIQKEY cancels the timer with that UNIQ_KEY, bare or as topic+key, in the same slot. Those that roll
-// meet in their last slot: both are there before it begins.
+// meet in their last slot: both are there before it begins. Cancels are enqueued before anything that is due in the same round is delivered.
 //
 // # Recovery
 //
 // After a kill the log is read from where the wheel file is known to hold everything; units that the wheel lacks are linked. A wheel that
 // is missing or fails its checksums is built from the whole log. Where the log is torn it is cut, and the messages of the system topic whose
 // units are gone are enqueued again. A unit that fails its checksum later is replaced, and the messages between its neighbours' are enqueued
-// again. What the disk does not have yet of the commit log is not counted as delivered when files are made durable.
+// again. Whatever takes the place of something else on disk is synced before that goes.
+//
+// # Hand-over
+//
+// At a clean stop the delivered units of the current slot are declared dead, since the reference would deliver the whole slot again, and if
+// the log does not end with a unit of the message that was enqueued last, where the reference looks for the queue offset, a seal is added.
 //
 // # Retention
 //
 // Timers that wait for longer than two thirds of fileReservedTime are put into the system topic again and their unit declared dead, so that
-// their record is not removed before they are due; so are, as in the reference, those that wait for longer than the roll window.
+// their record is not removed before they are due; so are, as in the reference, those that wait for longer than the roll window. Log files of
+// which nothing waits are removed.
 //
 // # Goroutines
 //

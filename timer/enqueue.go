@@ -111,7 +111,7 @@ func useless(err error) bool {
 // read makes a request of an entry of the system topic.
 func (t *Timer) read(e store.Entry, now int64) (request, error) {
 	r := request{queueOffset: e.QueueOffset}
-	rec, err := t.o.Store.Record(e.PhysicalOffset)
+	rec, err := t.o.Store.Record(e.PhysicalOffset, e.Size)
 	if err != nil {
 		return r, err
 	}

@@ -5,13 +5,21 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 
 	"github.com/rocketd/rocketd/internal/vfs"
+)
+
+// How files are opened: as os.OpenFile's flags.
+const (
+	openRead   = syscall.O_RDONLY
+	openUpdate = syscall.O_RDWR
+	openOrMake = syscall.O_RDWR | syscall.O_CREAT
+	openNew    = syscall.O_RDWR | syscall.O_CREAT | syscall.O_TRUNC
 )
 
 // maxOpenFiles is how many files of the log stay open while nobody uses them.
@@ -85,7 +93,7 @@ func (l *timerLog) fillGaps() error {
 		return fmt.Errorf("timer log %s: %d files are missing between %d and %d", l.dir, len(missing), l.files[0].base, l.files[len(l.files)-1].base)
 	}
 	for _, base := range missing {
-		f, err := l.fsys.OpenFile(l.path(base), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+		f, err := l.fsys.OpenFile(l.path(base), openNew, 0o644)
 		if err == nil {
 			err = errors.Join(f.Truncate(l.fileSize), f.Close())
 		}
@@ -128,7 +136,7 @@ func (l *timerLog) checkLength(file *logFile) error {
 }
 
 func (l *timerLog) open(base int64) (vfs.File, error) {
-	f, err := l.fsys.OpenFile(l.path(base), os.O_RDWR, 0)
+	f, err := l.fsys.OpenFile(l.path(base), openUpdate, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open timer log: %w", err)
 	}
@@ -181,7 +189,7 @@ func (l *timerLog) release(file *logFile) {
 	}
 	for _, f := range l.files { // the oldest ones are needed least
 		if f.f != nil && f.refs == 0 {
-			_ = f.f.Close() //nolint:errcheck // was only read, or is synced through another handle
+			_ = f.f.Close() // was only read, or is synced through another handle
 			f.f = nil
 			l.idle--
 			return
@@ -255,7 +263,7 @@ func (l *timerLog) create(base int64) error {
 	if err := l.fsys.MkdirAll(l.dir, 0o755); err != nil {
 		return fmt.Errorf("create timer log: %w", err)
 	}
-	f, err := l.fsys.OpenFile(l.path(base), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	f, err := l.fsys.OpenFile(l.path(base), openNew, 0o644)
 	if err != nil {
 		return fmt.Errorf("create timer log: %w", err)
 	}
@@ -375,7 +383,7 @@ func (l *timerLog) removeBefore(pos int64) (removed int, err error) {
 
 func (l *timerLog) removeLocked(file *logFile) error {
 	if file.f != nil {
-		_ = file.f.Close() //nolint:errcheck // the file goes
+		_ = file.f.Close() // the file goes
 		file.f = nil
 		l.idle--
 	}

@@ -62,7 +62,7 @@ func newModel(t *testing.T, rt *rapid.T) *model {
 		b.conf.TimerPrecisionMs = rapid.SampledFrom([]int32{1000, 1000, 100}).Draw(rt, "precision")
 		b.slots *= 1000 / int64(b.conf.TimerPrecisionMs)
 		b.conf.MappedFileSizeTimerLog = rapid.SampledFrom([]int32{5*unitSize + 20, 100 * unitSize}).Draw(rt, "file size")
-		b.open_ = rapid.SampledFrom([]int{8, 1000}).Draw(rt, "max open")
+		b.most = rapid.SampledFrom([]int{8, 1000}).Draw(rt, "max open")
 	})}
 }
 

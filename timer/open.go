@@ -53,7 +53,7 @@ func (t *Timer) beginOpening(last int64) bool {
 		if w.partial.waiting > 0 {
 			return false
 		}
-		w.opening = &opening{key: w.partial.key, after: w.partial.loaded, again: true, limit: t.maxOpen / 2}
+		w.opening = &opening{key: w.partial.key, after: w.partial.loaded, again: true, limit: t.maxOpen / 2, found: w.spare[:0]}
 	} else {
 		if len(w.heap) >= t.maxOpen/2 {
 			return false
@@ -66,7 +66,7 @@ func (t *Timer) beginOpening(last int64) bool {
 			return false
 		}
 		w.until = key
-		w.opening = &opening{key: key, limit: t.maxOpen / 2}
+		w.opening = &opening{key: key, limit: t.maxOpen / 2, found: w.spare[:0]}
 	}
 	t.wheel.mu.Lock()
 	w.opening.pos = t.wheel.head(w.opening.key)
@@ -129,13 +129,13 @@ func (t *Timer) take(o *opening, u *unit, pos int64) (cost int, err error) {
 
 // takeCancel reads whom a cancel is for. A cancel counts for its whole slot, also for what is due earlier than itself.
 func (t *Timer) takeCancel(o *opening, u *unit, pos int64) error {
-	rec, err := t.o.Store.Record(u.offset)
+	rec, err := t.o.Store.Record(u.offset, u.size)
 	if err != nil {
 		return notGone(err)
 	}
 	defer rec.Release()
 	if _, err := message.DecodeRecord(rec.Bytes(), &t.put.record, false); err != nil {
-		return nil //nolint:nilerr // what cannot be read cancels nothing
+		return nil // what cannot be read cancels nothing
 	}
 	if p, err := parseTimer(&t.put.record, t.precision); err == nil && p.cancels != "" {
 		t.window.cancels.add(o.key, t.cancelKey(p.cancels, t.wheel.key(p.due-1)), t.rebuild.Intern(p.realTopic), pos)
@@ -146,17 +146,17 @@ func (t *Timer) takeCancel(o *opening, u *unit, pos int64) error {
 // exactDue reads when a timer is wanted, of which the reference has written the slot only.
 func (t *Timer) exactDue(u *unit) (int64, error) {
 	latest := u.out + t.precision
-	rec, err := t.o.Store.Record(u.offset)
+	rec, err := t.o.Store.Record(u.offset, u.size)
 	if err != nil {
 		return latest, notGone(err)
 	}
 	defer rec.Release()
 	if _, err := message.DecodeRecord(rec.Bytes(), &t.put.record, false); err != nil {
-		return latest, nil //nolint:nilerr // reported when it is due
+		return latest, nil // reported when it is due
 	}
 	p, err := parseTimer(&t.put.record, t.precision)
 	if err != nil || p.due <= u.out || p.due > latest {
-		return latest, nil //nolint:nilerr // reported when it is due
+		return latest, nil // reported when it is due
 	}
 	return p.due, nil
 }
@@ -192,6 +192,10 @@ func (t *Timer) finishOpening(now int64) {
 		w.partial = p
 	}
 	w.fill(o.found)
+	w.spare = nil
+	if cap(o.found) <= keepHeap {
+		w.spare = o.found[:0]
+	}
 	w.until = max(w.until, o.key+1)
 }
 
@@ -227,5 +231,5 @@ func (t *Timer) closeSlots(now int64) {
 	}
 }
 
-// keepHeap is the size of the heap that is kept while it is empty.
-const keepHeap = 1 << 13
+// keepHeap is the size of the arrays of timers that are kept while they are empty.
+const keepHeap = 1 << 15

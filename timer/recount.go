@@ -68,7 +68,7 @@ func (t *Timer) recountUnit(u *unit) {
 
 // topicOf reads the real topic of a unit's message.
 func (t *Timer) topicOf(u *unit) string {
-	rec, err := t.o.Store.Record(u.offset)
+	rec, err := t.o.Store.Record(u.offset, u.size)
 	if err != nil {
 		return ""
 	}

@@ -3,6 +3,7 @@ package timer
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -23,6 +24,9 @@ type recovery struct {
 	wheelAt int64 // the wheel file holds all units before
 }
 
+// believable is how far ahead of the clock the read time of a checkpoint without a checksum may be.
+const believable = time.Hour
+
 // recover loads the files and makes them agree: the log ends at its first invalid unit, the wheel holds all units of the log that are not
 // done, and what the system topic has and the log should have but has not is enqueued again.
 func (t *Timer) recover() error {
@@ -31,6 +35,10 @@ func (t *Timer) recover() error {
 	var err error
 	if r.cp, r.found, err = loadCheckpoint(t.o.FS, t.configPath("timercheck")); err != nil {
 		return err
+	}
+	if ahead := r.cp.readMs - t.o.Clock.NowMs(); r.found && !r.cp.own && ahead > believable.Milliseconds() {
+		t.o.Log.WithField("readTime", r.cp.readMs).Warn("the timer checkpoint is of the future and not believed, timers may come twice")
+		r.cp, r.found = checkpoint{}, false
 	}
 	if problem := t.metrics.load(t.o.FS, t.configPath("timermetrics")); problem != nil {
 		t.o.Log.WithError(problem).Warn("timer metrics are damaged, they are counted anew")
@@ -261,7 +269,7 @@ func (t *Timer) offsetBehind(r *recovery) int64 {
 	if r.lastPos == noUnit {
 		return -1
 	}
-	rec, err := t.o.Store.Record(r.last.offset)
+	rec, err := t.o.Store.Record(r.last.offset, r.last.size)
 	if err != nil {
 		return -1
 	}

@@ -100,14 +100,14 @@ func (t *Timer) queueOffsetOf(u *unit, otherwise int64) (int64, error) {
 	if u == nil {
 		return otherwise, nil
 	}
-	rec, err := t.o.Store.Record(u.offset)
+	rec, err := t.o.Store.Record(u.offset, u.size)
 	if err != nil {
 		return otherwise, notGone(err)
 	}
 	defer rec.Release()
 	m := &t.put.record
 	if _, err := message.DecodeRecord(rec.Bytes(), m, false); err != nil || m.Topic != message.TopicTimer {
-		return otherwise, nil //nolint:nilerr // as if it were not there
+		return otherwise, nil // as if it were not there
 	}
 	return m.QueueOffset, nil
 }

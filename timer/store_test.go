@@ -24,9 +24,9 @@ type rooms struct {
 	tm  *Timer
 }
 
-func openRooms(t testing.TB, fs vfs.FS, dir string, change func(c *conf.Store)) *rooms {
-	t.Helper()
-	r := &rooms{t: t, fs: fs, dir: dir, b: &bench{t: t}, c: conf.Default().Store}
+func openRooms(tb testing.TB, fs vfs.FS, dir string, change func(c *conf.Store)) *rooms {
+	tb.Helper()
+	r := &rooms{t: tb, fs: fs, dir: dir, b: &bench{t: tb}, c: conf.Default().Store}
 	r.c.MappedFileSizeCommitLog = 64 << 20
 	r.c.MappedFileSizeTimerLog = 1 << 20
 	r.c.MaxHashSlotNum, r.c.MaxIndexNum = 1000, 100_000

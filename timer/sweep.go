@@ -58,6 +58,7 @@ func (t *Timer) sweep(now int64) bool {
 	if err := t.bury(); err != nil {
 		t.warn(now, "the timer log cannot be written, it will be tried again", err, nil)
 	}
+	t.o.Store.Rest(false)
 	s.reader.reset()
 	more, err := t.sweepDone(now)
 	if err == nil && !more {
@@ -122,7 +123,7 @@ func (t *Timer) rollForward(now int64) (more bool, err error) {
 	b := &t.put
 	defer b.clear()
 	n := 0
-	for ; n < sweepBudget && len(b.messages) < rollBatch && s.rolled < t.log.end; n++ {
+	for ; n < sweepBudget && len(b.messages) < rollBatch && b.bytes < deliverBytes && s.rolled < t.log.end; n++ {
 		u, ok, err := s.reader.unit(s.rolled)
 		if err != nil || !ok {
 			return false, err

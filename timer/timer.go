@@ -22,6 +22,8 @@ const (
 	// enqueueBatch bounds the messages taken from the system topic in one round, deliverBatch those put back.
 	enqueueBatch = 512
 	deliverBatch = 256
+	// deliverBytes bounds the records of a batch, but for the last one.
+	deliverBytes = 1 << 20
 	// lookahead is how long before it begins a slot is opened.
 	lookahead = 3 * time.Second
 	// maxOpen bounds the timers of open slots that are held in memory, at 72 bytes each.
@@ -148,8 +150,10 @@ func Open(o Options) (*Timer, error) {
 	if o.Config == nil {
 		o.Config = &conf.Default().Store
 	}
-	t := &Timer{o: o, wake: make(chan struct{}, 1), stop: make(chan struct{}), metrics: newMetrics(), names: newNames(),
-		quiet: make(map[string]*relay.Throttle)}
+	t := &Timer{
+		o: o, wake: make(chan struct{}, 1), stop: make(chan struct{}), metrics: newMetrics(), names: newNames(),
+		quiet: make(map[string]*relay.Throttle),
+	}
 	t.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 	if err := t.size(); err != nil {
 		return nil, err
@@ -158,6 +162,7 @@ func Open(o Options) (*Timer, error) {
 	t.keep.Store(never)
 	t.nextDue.Store(never)
 	if err := t.recover(); err != nil {
+		t.o.Store.Rest(true)
 		return nil, errors.Join(err, t.closeFiles())
 	}
 	o.Store.OnArrival(message.TopicTimer, func(int32, int64) {
@@ -239,7 +244,9 @@ func (t *Timer) Close() error {
 	t.mu.Unlock()
 	close(t.stop)
 	t.wg.Wait()
-	return errors.Join(t.handOver(), t.closeFiles())
+	err := t.handOver()
+	t.o.Store.Rest(true)
+	return errors.Join(err, t.closeFiles())
 }
 
 func (t *Timer) closeFiles() error {

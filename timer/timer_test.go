@@ -398,7 +398,7 @@ func TestTracesThatDoNotFitAreLeftOut(t *testing.T) {
 }
 
 func TestMoreTimersInASlotThanMemoryMayHold(t *testing.T) {
-	b := newBench(t, func(b *bench) { b.open_ = 50; b.conf.MappedFileSizeTimerLog = 100_000 })
+	b := newBench(t, func(b *bench) { b.most = 50; b.conf.MappedFileSizeTimerLog = 100_000 })
 	var want []string
 	for i := range 400 {
 		body := strconv.Itoa(1000 + (i*37)%400)
@@ -507,4 +507,27 @@ func (b *bench) sendTo(topic, body string, after time.Duration) error {
 		return err
 	}
 	return b.log.Send(m)
+}
+
+func TestLargeMessagesArePutInSmallBatches(t *testing.T) {
+	b := newBench(t)
+	for i := range 20 {
+		m := message.Message{Topic: "T", Body: make([]byte, 300_000), Properties: message.Properties("TIMER_DELAY_MS\x01" + strconv.Itoa(1000+i) + "\x02")}
+		if done, err := b.tm.Transform(&m); !done || err != nil {
+			t.Fatal(done, err)
+		}
+		if err := b.log.Send(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.settle()
+	b.clock.Advance(2 * time.Second)
+	b.tm.round()
+	if n := len(b.bodies()); n < 1 || n > 5 {
+		t.Errorf("one round put %d messages of 300 kB", n)
+	}
+	b.settle()
+	if n := len(b.bodies()); n != 20 {
+		t.Errorf("%d came, want 20", n)
+	}
 }

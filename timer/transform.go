@@ -70,10 +70,10 @@ func (t *Timer) Transform(m *message.Message) (bool, error) {
 	}
 	if w.delayLevel != "" {
 		level, err := strconv.ParseInt(w.delayLevel, 10, 32)
-		if err != nil {
-			return false, nil // package schedule refuses it
-		}
-		if level > 0 {
+		switch {
+		case err != nil:
+			return false, nil //nolint:nilerr // package schedule refuses it
+		case level > 0:
 			m.Properties = m.Properties.Without(message.KeyTimerDeliverMs, message.KeyTimerDelaySec, message.KeyTimerDelayMs)
 			return false, nil
 		}

@@ -130,12 +130,7 @@ func parseUnit(b []byte, pos int64) (u unit, ok bool) {
 	return u, false
 }
 
-// parseBlank tells whether b holds the filler of left bytes at the end of a file.
-func parseBlank(b []byte, left int64) bool {
-	be := binary.BigEndian
-	return len(b) >= blankSize && int64(be.Uint32(b)) == left && be.Uint32(b[12:]) == blankMagic
-}
-
+// putBlank writes the filler of left bytes at the end of a file.
 func putBlank(b []byte, left int64) {
 	be := binary.BigEndian
 	be.PutUint32(b, uint32(left))

@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/rocketd/rocketd/internal/vfs"
@@ -73,7 +72,7 @@ func (f *wheelFile) openExisting() error {
 		size int64
 		f    *vfs.File
 	}{{f.path, int64(f.pages) * pageSize, &f.f}, {f.sumsPath, int64(f.pages) * sumSize, &f.sums}} {
-		opened, err := f.fsys.OpenFile(file.path, os.O_RDWR, 0)
+		opened, err := f.fsys.OpenFile(file.path, openUpdate, 0)
 		if err != nil {
 			return fmt.Errorf("%w: %w", errWheel, err)
 		}
@@ -125,9 +124,9 @@ func (f *wheelFile) reset() error {
 		f    *vfs.File
 	}{{f.sumsPath, int64(f.pages) * sumSize, &f.sums}, {f.path, int64(f.pages) * pageSize, &f.f}} {
 		if *file.f != nil {
-			_ = (*file.f).Close() //nolint:errcheck // its content is given up
+			_ = (*file.f).Close() // its content is given up
 		}
-		opened, err := f.fsys.OpenFile(file.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+		opened, err := f.fsys.OpenFile(file.path, openNew, 0o644)
 		if err == nil {
 			err = opened.Truncate(file.size)
 		}

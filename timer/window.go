@@ -35,6 +35,7 @@ type window struct {
 	opening *opening
 	partial *partial
 	cancels cancels
+	spare   []entry // an empty array for opening.found
 }
 
 // partial is the last open slot when it has more timers than memory may hold: those up to loaded are in the heap.

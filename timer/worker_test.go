@@ -14,28 +14,28 @@ import (
 )
 
 // running starts a Timer with its goroutines, on the clock of a synctest bubble.
-func running(t testing.TB, fs vfs.FS, log *relaytest.Log) *Timer {
-	t.Helper()
-	b := &bench{t: t}
+func running(tb testing.TB, fs vfs.FS, log *relaytest.Log) *Timer {
+	tb.Helper()
+	b := &bench{t: tb}
 	c := conf.Default().Store
 	log.Detach()
 	tm, err := Open(Options{Store: log, FS: fs, Dir: "store", Clock: clock.System{}, Log: b.logger(), Config: &c})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	tm.Start()
 	return tm
 }
 
-func sendAt(t testing.TB, tm *Timer, log *relaytest.Log, body string, due time.Time) {
-	t.Helper()
+func sendAt(tb testing.TB, tm *Timer, log *relaytest.Log, body string, due time.Time) {
+	tb.Helper()
 	m := message.Message{Topic: "T", Body: []byte(body), Properties: message.Properties("UNIQ_KEY\x01K" + body + "\x02TIMER_DELIVER_MS\x01" +
 		strconv.FormatInt(due.UnixMilli(), 10) + "\x02")}
 	if _, err := tm.Transform(&m); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := log.Send(m); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 

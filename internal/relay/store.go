@@ -19,8 +19,11 @@ type Store interface {
 	Put(batch []message.Message) (stored int, end int64, err error)
 	// Queue returns a queue, or nil while it does not exist.
 	Queue(topic string, queueID int32) Queue
-	// Record returns the record at a physical offset, to be released after use. The error wraps store.ErrNotFound when there is none.
-	Record(physicalOffset int64) (Record, error)
+	// Record returns the record of size bytes at a physical offset, to be released after use. The error wraps store.ErrNotFound when there
+	// is none. One goroutine at a time, the releases too.
+	Record(physicalOffset int64, size int32) (Record, error)
+	// Rest is called now and then by the same goroutine, so that removed files are not held open, and with all when it ends.
+	Rest(all bool)
 	// MinPhysicalOffset and MaxPhysicalOffset are the ends of the log.
 	MinPhysicalOffset() int64
 	MaxPhysicalOffset() int64
@@ -45,18 +48,32 @@ type Queue interface {
 	Range(from int64, fn func(store.Entry) bool) error
 }
 
-// Record is the bytes of a stored record; *store.Slice is one.
-type Record interface {
-	Bytes() []byte
-	Release()
+// Record is the bytes of a stored record.
+type Record struct {
+	data  []byte
+	block *Block
 }
 
-// FromStore adapts a store for one relay, whose goroutine calls Put.
-func FromStore(s *store.Store) Store { return &adapter{s: s} }
+// RecordOf is a record that needs no release.
+func RecordOf(data []byte) Record { return Record{data: data} }
+
+// Bytes is the record. It must not be changed, and not be used after Release.
+func (r Record) Bytes() []byte { return r.data }
+
+// Release gives the bytes back. It is called once.
+func (r Record) Release() {
+	if r.block != nil {
+		r.block.release()
+	}
+}
+
+// FromStore adapts a store for one relay, whose goroutine calls Put, Record and Rest.
+func FromStore(s *store.Store) Store { return &adapter{s: s, reader: reader{log: s}} }
 
 type adapter struct {
 	s      *store.Store
 	placed []store.Placed // of the last Put
+	reader reader
 }
 
 func (a *adapter) Put(batch []message.Message) (stored int, end int64, err error) {
@@ -99,13 +116,11 @@ func (a *adapter) Queue(topic string, queueID int32) Queue {
 	return nil
 }
 
-func (a *adapter) Record(physicalOffset int64) (Record, error) {
-	r, err := a.s.Record(physicalOffset)
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
+func (a *adapter) Record(physicalOffset int64, size int32) (Record, error) {
+	return a.reader.record(physicalOffset, size)
 }
+
+func (a *adapter) Rest(all bool) { a.reader.rest(all) }
 
 func (a *adapter) MinPhysicalOffset() int64 { return a.s.MinPhysicalOffset() }
 

@@ -136,26 +136,24 @@ func (l *Log) Queue(topic string, queueID int32) relay.Queue {
 	return nil
 }
 
+// Rest does nothing.
+func (l *Log) Rest(bool) {}
+
 // Record returns a record.
-func (l *Log) Record(physicalOffset int64) (relay.Record, error) {
+func (l *Log) Record(physicalOffset int64, size int32) (relay.Record, error) {
 	l.Lock()
 	defer l.Unlock()
 	if l.FailRecord != nil {
 		if err := l.FailRecord(physicalOffset); err != nil {
-			return nil, err
+			return relay.Record{}, err
 		}
 	}
 	i, ok := slices.BinarySearchFunc(l.records, physicalOffset, func(r record, o int64) int { return int(max(-1, min(1, r.offset-o))) })
-	if !ok || physicalOffset < l.min {
-		return nil, fmt.Errorf("%w: offset %d", store.ErrNotFound, physicalOffset)
+	if !ok || physicalOffset < l.min || int(size) != len(l.records[i].data) {
+		return relay.Record{}, fmt.Errorf("%w: offset %d", store.ErrNotFound, physicalOffset)
 	}
-	return bytesRecord(l.records[i].data), nil
+	return relay.RecordOf(l.records[i].data), nil
 }
-
-type bytesRecord []byte
-
-func (r bytesRecord) Bytes() []byte { return r }
-func (r bytesRecord) Release()      {}
 
 // MinPhysicalOffset is where the log begins.
 func (l *Log) MinPhysicalOffset() int64 {
