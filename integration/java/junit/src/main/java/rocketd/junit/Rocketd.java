@@ -166,6 +166,34 @@ public final class Rocketd {
         return ((Number) post("/v1/actions", body).get("count")).intValue();
     }
 
+    /** Tells the members of a consumer group that their number has changed: they share the queues out anew. */
+    public void notifyConsumers(String group) {
+        Map<String, Object> body = map("do", "notifyConsumers");
+        body.put("group", group);
+        post("/v1/actions", body);
+    }
+
+    /** Closes the connections of a client id, and tells how many there were. */
+    public int closeClient(String clientId) {
+        Map<String, Object> body = map("do", "closeClient");
+        body.put("client", clientId);
+        return ((Number) post("/v1/actions", body).get("count")).intValue();
+    }
+
+    /** Lets every write and sync of the commit log take so long, on the broker's clock, until {@link #heal}. */
+    public void slowDisk(Duration by) {
+        Map<String, Object> body = map("do", "slowDisk");
+        body.put("delay", by.toMillis() + "ms");
+        post("/v1/actions", body);
+    }
+
+    /** Ends the broker as a loss of power does: of what was not synced the seed chooses what is left. {@link #resume} starts it again. */
+    public void powerLoss(long seed) {
+        Map<String, Object> body = map("do", "powerLoss");
+        body.put("seed", seed);
+        post("/v1/actions", body);
+    }
+
     /** Tells clients another HOST:PORT to reach the broker at: for containers, whose port outside is known only when they run. */
     public void advertise(String hostAndPort) {
         Map<String, Object> body = map("do", "advertise");

@@ -41,7 +41,8 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 @EnabledIf("rocketd.junit.RocketdExtension#available")
 class JavaClientTest {
     @RegisterExtension
-    static final RocketdExtension mq = new RocketdExtension().topic("orders:1").topic("other:1").group("shop:3");
+    static final RocketdExtension mq = new RocketdExtension().topic("orders:1").topic("other:1").group("shop:3")
+        .set("flushDiskType", "SYNC_FLUSH").set("syncFlushTimeout", "200");
 
     private static final AtomicInteger names = new AtomicInteger();
     private final List<Runnable> cleanups = new java.util.ArrayList<>();
@@ -63,6 +64,10 @@ class JavaClientTest {
 
     /** A consumer whose messages come in the queue; decide says whether one is consumed. */
     private BlockingQueue<MessageExt> consume(Rocketd r, String topic, Function<MessageExt, Boolean> decide) throws Exception {
+        return consume(r, topic, decide, 1);
+    }
+
+    private BlockingQueue<MessageExt> consume(Rocketd r, String topic, Function<MessageExt, Boolean> decide, int members) throws Exception {
         BlockingQueue<MessageExt> got = new LinkedBlockingQueue<>();
         DefaultMQPushConsumer c = new DefaultMQPushConsumer("shop");
         c.setNamesrvAddr(r.namesrv());
@@ -76,7 +81,7 @@ class JavaClientTest {
         });
         c.start();
         cleanups.add(c::shutdown);
-        r.awaitMembers("shop", 1);
+        r.awaitMembers("shop", members);
         return got;
     }
 
@@ -262,6 +267,134 @@ class JavaClientTest {
         assertTrue(r.expireLocks("shop") > 0);
         r.send("orders", "2".getBytes(), "", "");
         assertEquals("2", got.poll(40, TimeUnit.SECONDS));
+    }
+
+    @Test
+    void lostAndClosedPullsAreTriedAgain(Rocketd r) throws Exception {
+        r.send("orders", "m".getBytes(), "", "");
+        Rule closing = r.on("pull").topic("orders").first(1).close(true);
+        BlockingQueue<MessageExt> got = consume(r, "orders", m -> true);
+        closing.awaitHits(1);
+        assertEquals("m", next(got));
+        closing.close();
+        Rule late = r.on("pull").topic("orders").first(1).delayAnswer(Duration.ofSeconds(1));
+        r.send("orders", "n".getBytes(), "", "");
+        assertEquals("n", next(got));
+        late.close();
+    }
+
+    @Test
+    void aFullDiskIsToldAndHeals(Rocketd r) throws Exception {
+        DefaultMQProducer p = producer(r);
+        p.setRetryTimesWhenSendFailed(0);
+        p.send(message("first"));
+        r.act("fillDisk");
+        MQClientException e = assertThrows(MQClientException.class, () -> p.send(message("refused")));
+        assertEquals(14, ((MQBrokerException) e.getCause()).getResponseCode(), e.getMessage()); // SERVICE_NOT_AVAILABLE
+        r.heal();
+        sendUntilTaken(p, "second");
+        assertEquals(Arrays.asList("first", "second"), bodies(r.messages("orders")));
+    }
+
+    // A flush that comes too late is a status of the result, not an exception, and the message is there.
+    @Test
+    void aSlowDiskTimesOutTheFlush(Rocketd r) throws Exception {
+        DefaultMQProducer p = producer(r);
+        assertEquals(SendStatus.SEND_OK, p.send(message("quick")).getSendStatus());
+        r.slowDisk(Duration.ofMillis(1500));
+        assertEquals(SendStatus.FLUSH_DISK_TIMEOUT, p.send(message("slow"), 20_000).getSendStatus());
+        r.heal();
+        SendStatus last = null;
+        for (int i = 0; i < 100 && last != SendStatus.SEND_OK; i++) {
+            last = p.send(message("again"), 20_000).getSendStatus();
+        }
+        assertEquals(SendStatus.SEND_OK, last);
+        assertEquals("slow", r.messages("orders").get(1).bodyText());
+    }
+
+    @Test
+    void aFlappingGroupLosesNothing(Rocketd r) throws Exception {
+        BlockingQueue<MessageExt> one = consume(r, "orders", m -> true);
+        BlockingQueue<MessageExt> two = consume(r, "orders", m -> true, 2);
+        java.util.Set<String> missing = new java.util.TreeSet<>();
+        try (Rule flap = r.fault("flapConsumers").group("shop").start()) {
+            for (int i = 0; i < 40; i++) {
+                r.send("orders", ("m" + i).getBytes(), "", "");
+                missing.add("m" + i);
+                if (i % 10 == 0) {
+                    r.notifyConsumers("shop");
+                }
+            }
+            flap.awaitHits(2);
+        }
+        r.notifyConsumers("shop");
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+        while (!missing.isEmpty() && System.nanoTime() < end) {
+            for (BlockingQueue<MessageExt> got : Arrays.asList(one, two)) {
+                MessageExt m = got.poll(100, TimeUnit.MILLISECONDS);
+                if (m != null) {
+                    missing.remove(new String(m.getBody()));
+                }
+            }
+        }
+        assertEquals(Collections.emptySet(), missing);
+    }
+
+    @Test
+    void aTopicWithoutARouteIsFoundWhenItHasOne(Rocketd r) throws Exception {
+        DefaultMQProducer p = producer(r);
+        try (Rule hidden = r.fault("noRoute").topic("other").start()) {
+            // The client then takes the queues of TBW102, of which this topic has but one.
+            assertThrows(MQBrokerException.class, () -> {
+                for (int i = 0; i < 8; i++) {
+                    p.send(new Message("other", "x".getBytes()));
+                }
+            });
+            assertTrue(hidden.hits() > 0);
+        }
+        producer(r).send(new Message("other", "y".getBytes())); // the first one asks again after 30 s
+        List<String> stored = bodies(r.messages("other"));
+        assertEquals("y", stored.get(stored.size() - 1));
+    }
+
+    @Test
+    void aClosedConnectionIsOpenedAnew(Rocketd r) throws Exception {
+        DefaultMQProducer p = producer(r);
+        p.send(message("1"));
+        String id = p.getDefaultMQProducerImpl().getMqClientFactory().getClientId();
+        assertTrue(r.closeClient(id) > 0, id);
+        assertEquals(SendStatus.SEND_OK, p.send(message("2")).getSendStatus());
+        assertEquals("2", r.messages("orders").get(r.messages("orders").size() - 1).bodyText());
+    }
+
+    @Test
+    void aPowerLossKeepsWhatWasFlushed(Rocketd r) throws Exception {
+        DefaultMQProducer p = producer(r);
+        p.setRetryTimesWhenSendFailed(0);
+        for (int i = 0; i < 10; i++) {
+            assertEquals(SendStatus.SEND_OK, p.send(message("m" + i)).getSendStatus());
+        }
+        r.powerLoss(7);
+        r.resume();
+        List<String> kept = bodies(r.messages("orders"));
+        for (int i = 0; i < 10; i++) {
+            assertEquals("m" + i, kept.get(i));
+        }
+    }
+
+    /** Sends until the broker takes it: it looks once a second, on its clock, whether its disk works again. */
+    private static void sendUntilTaken(DefaultMQProducer p, String body) throws Exception {
+        for (int i = 0;; i++) {
+            try {
+                p.send(message(body));
+                return;
+            } catch (MQClientException | MQBrokerException e) {
+                if (i == 200) {
+                    throw e;
+                }
+                TimeUnit.MILLISECONDS.sleep(50);
+            }
+        }
     }
 
     @Test
