@@ -32,6 +32,7 @@ type checkQueue struct {
 	// found are the problems of the records so far. They count only if the queue does not begin anew later: then its topic was deleted.
 	found    []Problem
 	foundNum int64
+	worst    Severity // of those beyond found
 
 	f     vfs.File
 	fBase int64
@@ -61,6 +62,8 @@ func (q *checkQueue) suspect(severity Severity, file string, offset int64, forma
 	q.foundNum++
 	if q.foundNum <= maxProblems/10 {
 		q.found = append(q.found, Problem{severity, file, offset, fmt.Sprintf(format, args...)})
+	} else if q.worst != Damage {
+		q.worst = severity
 	}
 }
 
@@ -212,7 +215,7 @@ func (c *checker) entry(found *scanned) error {
 	case m.QueueOffset == q.next || q.next < 0:
 	case m.QueueOffset == 0:
 		// The topic was deleted and made again.
-		q.found, q.foundNum, q.matched = nil, 0, 0
+		q.found, q.foundNum, q.matched, q.worst = nil, 0, 0, ""
 	case q.holes(q.next, m.QueueOffset, found.from):
 		q.suspect(Warning, file.path, found.from-file.base, "messages %d to %d of queue %s/%d are lost, as an earlier start found", q.next, m.QueueOffset-1, m.Topic, m.QueueID)
 	default:
@@ -279,7 +282,7 @@ func (c *checker) finishQueues() error {
 			c.report.problem(p.Severity, p.File, p.Offset, "%s", p.Text)
 		}
 		if n := q.foundNum - int64(len(q.found)); n > 0 {
-			c.report.problem(Damage, q.dir, -1, "%d more problems of %s/%d", n, q.key.topic, q.key.id)
+			c.report.problem(q.worst, q.dir, -1, "%d more problems of %s/%d", n, q.key.topic, q.key.id)
 		}
 		c.report.Entries += q.matched
 		if q.broken {
