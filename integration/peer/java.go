@@ -81,7 +81,15 @@ func RunScenarios(t testing.TB, r ScenarioRun) map[string]Scenario {
 	args := append([]string{"-Xmx256m", "-Duser.home=" + t.TempDir()}, r.JVM...)
 	args = append(args, "-cp", classPath, "rocketd.scenario.Main", r.Namesrv, r.Prefix)
 	args = append(args, r.Only...)
-	cmd := exec.Command("java", args...)
+	if r.Timeout == 0 {
+		r.Timeout = 5 * time.Minute
+	}
+	return results(t, exec.Command("java", args...), "client "+r.Version, r.Timeout)
+}
+
+// results runs a command that prints a RESULT line for each scenario.
+func results(t testing.TB, cmd *exec.Cmd, what string, timeout time.Duration) map[string]Scenario {
+	t.Helper()
 	log := filepath.Join(t.TempDir(), "client.log")
 	stderr, err := os.Create(log)
 	if err != nil {
@@ -96,10 +104,7 @@ func RunScenarios(t testing.TB, r ScenarioRun) map[string]Scenario {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if r.Timeout == 0 {
-		r.Timeout = 5 * time.Minute
-	}
-	kill := time.AfterFunc(r.Timeout, func() { _ = cmd.Process.Kill() })
+	kill := time.AfterFunc(timeout, func() { _ = cmd.Process.Kill() })
 	defer kill.Stop()
 	seen := map[string]Scenario{}
 	lines := bufio.NewScanner(stdout)
@@ -111,7 +116,7 @@ func RunScenarios(t testing.TB, r ScenarioRun) map[string]Scenario {
 	}
 	if err := cmd.Wait(); err != nil {
 		text, _ := os.ReadFile(log)
-		t.Errorf("scenarios of client %s: %v\n%s", r.Version, err, tail(string(text), 40))
+		t.Errorf("scenarios of %s: %v\n%s", what, err, tail(string(text), 40))
 	}
 	for _, s := range seen {
 		if !s.OK {

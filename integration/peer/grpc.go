@@ -1,0 +1,55 @@
+package peer
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// StartGRPCProxy starts Apache's proxy in cluster mode in front of c and returns its gRPC endpoint.
+func StartGRPCProxy(t testing.TB, c *Cluster) string {
+	t.Helper()
+	NeedJava(t)
+	home := t.TempDir()
+	port := FreePorts(t)
+	text, err := json.Marshal(struct {
+		Cluster       string `json:"rocketMQClusterName"`
+		Proxy         string `json:"proxyClusterName"`
+		Name          string `json:"proxyName"`
+		Mode          string `json:"proxyMode"`
+		Namesrv       string `json:"namesrvAddr"`
+		Local         string `json:"localServeAddr"`
+		Port          int    `json:"grpcServerPort"`
+		RemotingPort  int    `json:"remotingListenPort"`
+		PrintJStack   bool   `json:"enablePrintJstack"`
+		RouteRefresh  int    `json:"topicRouteServiceCacheRefreshSeconds"`
+		ConfigRefresh int    `json:"topicConfigCacheRefreshSeconds"`
+	}{"DefaultCluster", "proxies", "proxy", "CLUSTER", c.Namesrv, "127.0.0.1", port, port + 1, false, 2, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf := filepath.Join(home, "rmq-proxy.json")
+	if err := os.WriteFile(conf, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := Java(home, []string{"-Xms128m", "-Xmx512m", "-XX:MaxDirectMemorySize=512m"}, "org.apache.rocketmq.proxy.ProxyStartup", "-pc", conf)
+	cmd.Env = append(cmd.Env, "RMQ_PROXY_HOME="+home)
+	p := start(t, cmd, filepath.Join(home, "proxy.out"))
+	p.awaitLine(t, "startup successfully", 2*time.Minute)
+	return fmt.Sprintf("127.0.0.1:%d", port)
+}
+
+// RunStories runs the stories of the gRPC client against a proxy and returns what they saw, by name.
+func RunStories(t testing.TB, endpoint string, jvm []string, only ...string) map[string]Scenario {
+	t.Helper()
+	NeedJava(t)
+	target := filepath.Join(Root(), "integration", "java", "grpc", "target")
+	classPath := filepath.Join(target, "stories.jar") + string(os.PathListSeparator) + filepath.Join(target, "lib", "*")
+	args := append([]string{"-Xmx256m", "-Duser.home=" + t.TempDir()}, jvm...)
+	args = append(args, "-cp", classPath, "rocketd.grpc.Main", endpoint)
+	return results(t, exec.Command("java", append(args, only...)...), "gRPC client", 5*time.Minute)
+}

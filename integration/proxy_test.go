@@ -1,0 +1,122 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rocketd/rocketd/integration/peer"
+	"github.com/rocketd/rocketd/remoting"
+)
+
+// grpcStories are the stories of integration/java/grpc, with the kinds of topics each needs.
+var grpcStories = map[string]string{
+	"normal": "NORMAL", "push": "NORMAL", "simple": "NORMAL", "dead": "NORMAL", "filter_tag": "NORMAL", "filter_sql": "NORMAL", "big": "NORMAL",
+	"wrong_type": "NORMAL", "no_topic": "", "share": "NORMAL", "fifo": "FIFO", "simple_fifo": "FIFO", "delay": "DELAY", "recall": "DELAY",
+	"transaction": "TRANSACTION",
+}
+
+// TestProxy runs gRPC clients against Apache's proxy in cluster mode, once in front of Apache's broker and once in front of rocketd, and
+// compares what the clients saw.
+func TestProxy(t *testing.T) {
+	peer.NeedJava(t)
+	var want, got map[string]peer.Scenario
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		apache := peer.StartApache(t, t.TempDir(), append(slices.Clone(settings), "enablePropertyFilter=true")...)
+		want = behindProxy(t, apache)
+		apache.Kill(t)
+	})
+	wait.Go(func() {
+		got = behindProxy(t, peer.StartRocketd(t, t.TempDir(), settings...), "-Dexact=true")
+	})
+	wait.Wait()
+	var table []string
+	for name := range grpcStories {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s: no result from Apache", name)
+		}
+		table = append(table, row("gRPC Java 5.2.0", name, want[name], got))
+		t.Run(name, func(t *testing.T) { compare(t, want[name], got) })
+	}
+	writeTable(t, table)
+}
+
+func behindProxy(t *testing.T, c *peer.Cluster, jvm ...string) map[string]peer.Scenario {
+	t.Helper()
+	client := remoting.NewClient(remoting.ClientOptions{})
+	defer client.Close()
+	for story, kind := range grpcStories {
+		if kind == "" {
+			continue
+		}
+		makeTopic(t, client, c.Broker, "grpc_"+story+"_"+kind, "+message.type="+kind)
+		retries := 16
+		if story == "dead" {
+			retries = 1
+		}
+		makeGroup(t, client, c.Broker, fmt.Sprintf(`{"groupName":"G_grpc_%s","consumeEnable":true,"consumeMessageOrderly":%t,"retryMaxTimes":%d,"retryQueueNums":1}`,
+			story, kind == "FIFO", retries))
+	}
+	seen := peer.RunStories(t, peer.StartGRPCProxy(t, c), jvm)
+	if dead, ok := seen["dead"]; ok { // its message lies in the dead letters
+		dead.Facts["dead letters"] = maxOffset(t, client, c.Broker, "%DLQ%G_grpc_dead")
+	}
+	return seen
+}
+
+// maxOffset is that of queue 0, or the answer's code.
+func maxOffset(t *testing.T, client *remoting.Client, broker, topic string) string {
+	t.Helper()
+	cmd := remoting.NewRequest(remoting.GetMaxOffset, nil)
+	cmd.Ext = append(cmd.Ext, remoting.ExtField{Key: "topic", Value: topic}, remoting.ExtField{Key: "queueId", Value: "0"})
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	resp, err := client.Invoke(ctx, broker, cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range resp.Ext {
+		if f.Key == "offset" {
+			return f.Value
+		}
+	}
+	return fmt.Sprintf("code %d", resp.Code)
+}
+
+func makeTopic(t *testing.T, client *remoting.Client, broker, topic, attributes string) {
+	t.Helper()
+	cmd := remoting.NewRequest(remoting.UpdateAndCreateTopic, nil)
+	for _, kv := range []string{"topic=" + topic, "defaultTopic=TBW102", "readQueueNums=4", "writeQueueNums=4", "perm=6", "topicFilterType=SINGLE_TAG",
+		"topicSysFlag=0", "order=false", "attributes=" + attributes} {
+		k, v, _ := strings.Cut(kv, "=")
+		cmd.Ext = append(cmd.Ext, remoting.ExtField{Key: k, Value: v})
+	}
+	must(t, client, broker, cmd)
+}
+
+func makeGroup(t *testing.T, client *remoting.Client, broker, config string) {
+	t.Helper()
+	cmd := remoting.NewRequest(remoting.UpdateAndCreateSubscriptiongroup, nil)
+	cmd.Body = []byte(config)
+	must(t, client, broker, cmd)
+}
+
+func must(t *testing.T, client *remoting.Client, addr string, cmd *remoting.Command) *remoting.Command {
+	t.Helper()
+	code := cmd.Code
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	resp, err := client.Invoke(ctx, addr, cmd)
+	if err != nil {
+		t.Fatalf("request %d to %s: %v", code, addr, err)
+	}
+	if resp.Code != remoting.Success {
+		t.Fatalf("request %d to %s: %d %s", code, addr, resp.Code, resp.Remark)
+	}
+	return resp
+}
