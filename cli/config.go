@@ -36,6 +36,7 @@ came from; without one it is the default.`,
 		},
 	}
 	f.register(c, conf.RoleAll)
+	c.AddCommand(newConfigGet(p), newConfigSet(p))
 	c.Flags().BoolVar(&changed, "changed", false, "only what differs from the defaults")
 	return c
 }

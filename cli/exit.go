@@ -22,6 +22,8 @@ const (
 	ExitLocked      = 4 // another process uses the data directory
 	ExitNotWritable = 5 // the data directory cannot be written to
 	ExitAddress     = 6 // the listen or advertised address is not one
+	ExitNotFound    = 7 // the topic, group, message, client or key asked for does not exist
+	ExitUnreachable = 8 // a name server or broker does not answer
 )
 
 // failure is an error with the code that the process exits with and the sentence that a person reads.

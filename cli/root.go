@@ -31,6 +31,9 @@ func Run(p Process) int {
 		return ExitOK
 	}
 	var known *failure
+	if errors.As(err, &known) && known.code == ExitOK {
+		return ExitOK
+	}
 	if !errors.As(err, &known) { // cobra's own: unknown command, unknown flag, missing argument
 		known = &failure{code: ExitUsage, sentence: err.Error() + "; rocketd --help lists commands and flags"}
 	}
@@ -57,9 +60,9 @@ Without a sub-command both run in one process. When ready, one line on stdout te
 		SilenceUsage:  true,
 		RunE:          func(*cobra.Command, []string) error { return serve(p, &f, conf.RoleAll) },
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	f.register(root, conf.RoleAll)
 	root.AddCommand(newNamesrv(p), newBroker(p), newConfig(p), newStore(p), newTest(p), newRecord(p), newReplay(p), newVersion(p))
+	root.AddCommand(newTopic(p), newGroup(p), newOffset(p), newMessage(p), newClient(p), newCluster(p), newSend(p), newConsume(p), newTail(p))
 	return root
 }
 
@@ -84,6 +87,7 @@ func newBroker(p *Process) *cobra.Command {
 		RunE:  func(*cobra.Command, []string) error { return serve(p, &f, conf.RoleBroker) },
 	}
 	f.register(c, conf.RoleBroker)
+	c.AddCommand(newBrokerStats(p))
 	return c
 }
 
