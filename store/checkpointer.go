@@ -111,7 +111,7 @@ func (t *queueTable) summaries() []queueSummary {
 	out := make([]queueSummary, 0, len(list))
 	for _, q := range list {
 		q.mu.Lock()
-		sum := queueSummary{topic: q.topic, id: q.id, min: min(q.min.Load(), q.synced), max: q.synced, firstBase: q.firstBase, lastBase: q.lastBase}
+		sum := queueSummary{topic: q.topic, id: q.id, min: min(q.min.Load(), q.synced), max: q.synced, firstBase: q.firstBase, lastBase: q.lastBase, modified: q.modified}
 		if q.synced == q.max.Load() {
 			sum.lastEnd = q.lastEnd
 		}
@@ -128,12 +128,17 @@ func (t *queueTable) summaries() []queueSummary {
 
 // stampSummaries notes when the queues' files were changed last: the next start need not look into those that are as they were.
 func (t *queueTable) stampSummaries(list []queueSummary) {
-	for i := range list {
+	// Its only error is that a file cannot be looked up: then it has no stamp.
+	_ = parallel(len(list), func(i int) error {
 		sum := &list[i]
+		if sum.modified > 0 {
+			return nil
+		}
 		if q := t.get(sum.topic, sum.id); q != nil {
-			if info, err := t.fs.Stat(t.files.path(q, sum.lastBase)); err == nil {
-				sum.modified = max(info.ModTime().UnixNano(), 0)
+			if _, modified, err := q.look(); err == nil {
+				sum.modified = max(modified, 0)
 			}
 		}
-	}
+		return nil
+	})
 }

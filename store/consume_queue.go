@@ -43,6 +43,8 @@ type ConsumeQueue struct {
 	idleFor int // ticks of the writer without a new entry
 	removed bool
 	newFile bool // a file was made since the last sync
+	// modified is when the last file was changed last, ns, if nothing was written since that was looked up; else 0.
+	modified int64
 	// stale: files may hold entries behind the end, left by a run that did not end well. Only while a store is opened.
 	stale bool
 }
@@ -250,6 +252,7 @@ func (q *ConsumeQueue) writeLocked() error {
 			return fmt.Errorf("consume queue %s: %w", q, err)
 		}
 		at := q.written*entrySize - base
+		q.modified = 0
 		if q.lastBase < 0 && at > 0 {
 			err = writeFillers(f, at)
 		}

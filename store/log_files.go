@@ -31,7 +31,16 @@ const (
 )
 
 // offsetName is the name of a file that begins at offset.
-func offsetName(offset int64) string { return fmt.Sprintf("%0*d", offsetDigits, offset) }
+func offsetName(offset int64) string { return string(appendOffsetName(nil, offset)) }
+
+func appendOffsetName(dst []byte, offset int64) []byte {
+	var digits [offsetDigits]byte
+	for i := len(digits) - 1; i >= 0; i-- {
+		digits[i] = byte('0' + offset%10)
+		offset /= 10
+	}
+	return append(dst, digits[:]...)
+}
 
 // parseOffsetName undoes offsetName.
 func parseOffsetName(name string) (int64, bool) {

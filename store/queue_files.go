@@ -42,7 +42,7 @@ type queueFile struct {
 }
 
 func newQueueFiles(fsys vfs.FS, dir string, size int64) *queueFiles {
-	return &queueFiles{fs: fsys, dir: dir, size: size, open: make(map[queueFileKey]*queueFile), lru: list.New()}
+	return &queueFiles{fs: fsys, dir: filepath.Clean(dir), size: size, open: make(map[queueFileKey]*queueFile), lru: list.New()}
 }
 
 func (c *queueFiles) queueDir(q *ConsumeQueue) string {
@@ -50,7 +50,15 @@ func (c *queueFiles) queueDir(q *ConsumeQueue) string {
 }
 
 func (c *queueFiles) path(q *ConsumeQueue, base int64) string {
-	return filepath.Join(c.queueDir(q), offsetName(base))
+	b := make([]byte, 0, len(c.dir)+len(q.topic)+offsetDigits+14)
+	return string(appendQueuePath(append(append(b, c.dir...), filepath.Separator), q, base))
+}
+
+// appendQueuePath is the path below the queues' directory.
+func appendQueuePath(b []byte, q *ConsumeQueue, base int64) []byte {
+	b = append(append(b, q.topic...), filepath.Separator)
+	b = append(strconv.AppendInt(b, int64(q.id), 10), filepath.Separator)
+	return appendOffsetName(b, base)
 }
 
 // base is the first byte of the file that holds an offset of a queue.

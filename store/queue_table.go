@@ -42,6 +42,9 @@ type queueTable struct {
 
 	unwritten atomic.Int64 // bytes that are only in memory
 
+	tree     vfs.Tree // nil where the file system cannot sync a tree
+	treeFrom int      // treeSyncQueues, fewer in tests
+
 	mu     sync.RWMutex
 	queues map[queueKey]*ConsumeQueue // guarded by mu
 	light  int                        // light queues among them; guarded by mu
@@ -56,6 +59,8 @@ func newQueueTable(fsys vfs.FS, dir string, fileSize int64) *queueTable {
 		fs:     fsys,
 		files:  newQueueFiles(fsys, dir, fileSize),
 		queues: make(map[queueKey]*ConsumeQueue),
+
+		treeFrom: treeSyncQueues,
 	}
 }
 
@@ -83,6 +88,15 @@ func (t *queueTable) obtain(topic string, id int32) *ConsumeQueue {
 		t.light++
 	}
 	return q
+}
+
+// expect makes room for n queues, before the first one.
+func (t *queueTable) expect(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.queues) == 0 {
+		t.queues = make(map[queueKey]*ConsumeQueue, n)
+	}
 }
 
 func (t *queueTable) lightQueues() int {
@@ -124,37 +138,96 @@ func (t *queueTable) write(minBytes int64) error {
 		return nil
 	}
 	keep := min(max(int64(keptEntriesBudget/len(list)), keptEntriesLeast), keptEntriesMost)
-	var firstErr error
+	active := make([]bool, len(list))
+	err := parallel(len(list), func(i int) (err error) {
+		active[i], err = list[i].tick(minBytes, keep)
+		return err
+	})
 	still := list[:0]
-	for _, q := range list {
-		q.mu.Lock()
-		if (q.max.Load()-q.written)*entrySize >= max(minBytes, 1) {
-			if err := q.writeLocked(); err != nil && firstErr == nil {
-				firstErr = err
-			}
-		}
-		if q.idleFor++; q.idleFor > idleTicks {
-			q.trimLocked(0)
-		} else {
-			q.trimLocked(keep)
-		}
-		q.active = q.tail != nil && !q.removed
-		if q.active {
+	for i, q := range list {
+		if active[i] {
 			still = append(still, q)
 		}
-		q.mu.Unlock()
 	}
 	t.activeMu.Lock()
 	t.active = append(still, t.active...)
 	t.activeMu.Unlock()
-	return firstErr
+	return err
 }
 
-// syncParallel is how many queue files are synced at a time: a journal commits them together.
-const syncParallel = 16
+// tick writes the entries that are only in memory if they are at least minBytes, and lets go of those in memory but for the newest keep. It
+// tells whether the queue is still to be looked at.
+func (q *ConsumeQueue) tick(minBytes, keep int64) (active bool, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if (q.max.Load()-q.written)*entrySize >= max(minBytes, 1) {
+		err = q.writeLocked()
+	}
+	if q.idleFor++; q.idleFor > idleTicks {
+		q.trimLocked(0)
+	} else {
+		q.trimLocked(keep)
+	}
+	q.active = q.tail != nil && !q.removed
+	return q.active, err
+}
+
+const (
+	// syncParallel is how many queue files are synced at a time: a journal commits them together.
+	syncParallel = 16
+	// treeSyncQueues: with so many queues to be synced the whole tree is, where the file system can do that.
+	treeSyncQueues = 128
+)
 
 // sync makes everything written durable.
 func (t *queueTable) sync() error {
+	var due []*ConsumeQueue
+	for _, q := range t.all() {
+		q.mu.Lock()
+		if q.synced < q.written && !q.removed {
+			due = append(due, q)
+		}
+		q.mu.Unlock()
+	}
+	if t.tree != nil && len(due) >= t.treeFrom {
+		return t.syncTree(due)
+	}
+	return t.syncFiles(due)
+}
+
+// syncTree makes the queues durable with everything else below their directory.
+func (t *queueTable) syncTree(due []*ConsumeQueue) error {
+	type mark struct {
+		end     int64
+		newFile bool
+	}
+	marks := make([]mark, len(due))
+	for i, q := range due {
+		q.mu.Lock()
+		marks[i] = mark{q.written, q.newFile}
+		q.newFile = false
+		q.mu.Unlock()
+	}
+	err := t.tree.Sync()
+	for i, q := range due {
+		q.mu.Lock()
+		switch {
+		case err != nil:
+			q.newFile = q.newFile || marks[i].newFile
+		case marks[i].end <= q.written: // else it began anew
+			q.synced = max(q.synced, marks[i].end)
+		}
+		q.mu.Unlock()
+	}
+	if err != nil {
+		return fmt.Errorf("consume queues: sync %s: %w", t.files.dir, err)
+	}
+	return nil
+}
+
+// syncFiles makes the queues durable one by one, with the directories of new files.
+func (t *queueTable) syncFiles(due []*ConsumeQueue) error {
+	parents := make(map[string]bool)
 	work := make(chan *ConsumeQueue)
 	errs := make([]error, syncParallel)
 	var wg sync.WaitGroup
@@ -167,17 +240,13 @@ func (t *queueTable) sync() error {
 			}
 		})
 	}
-	parents := make(map[string]bool)
-	for _, q := range t.all() {
+	for _, q := range due {
 		q.mu.Lock()
-		due := q.synced < q.written && !q.removed
-		if due && q.newFile {
+		if q.newFile {
 			parents[filepath.Join(t.files.dir, q.topic)] = true
 		}
 		q.mu.Unlock()
-		if due {
-			work <- q
-		}
+		work <- q
 	}
 	close(work)
 	wg.Wait()
@@ -191,6 +260,28 @@ func (t *queueTable) sync() error {
 		if e := t.fs.SyncDir(dir); e != nil && !errors.Is(e, fs.ErrNotExist) {
 			err = errors.Join(err, e)
 		}
+	}
+	return err
+}
+
+// openTree opens the queues' directory for syncTree, if the file system can do that. Not being able to costs time only.
+func (t *queueTable) openTree() error {
+	if fsys, ok := t.fs.(vfs.TreeFS); ok {
+		tree, ok, err := fsys.OpenTree(t.files.dir)
+		if err != nil {
+			return err
+		}
+		if ok {
+			t.tree = tree
+		}
+	}
+	return nil
+}
+
+func (t *queueTable) close() error {
+	err := t.files.closeAll()
+	if t.tree != nil {
+		err = errors.Join(err, t.tree.Close())
 	}
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -15,25 +14,7 @@ import (
 
 // eachQueue calls fn for queues, several at a time.
 func eachQueue(list []*ConsumeQueue, fn func(*ConsumeQueue) error) error {
-	workers := min(2*runtime.GOMAXPROCS(0), len(list))
-	work := make(chan *ConsumeQueue)
-	errs := make([]error, workers)
-	var wg sync.WaitGroup
-	for i := range workers {
-		wg.Go(func() {
-			for q := range work {
-				if err := fn(q); err != nil && errs[i] == nil {
-					errs[i] = err
-				}
-			}
-		})
-	}
-	for _, q := range list {
-		work <- q
-	}
-	close(work)
-	wg.Wait()
-	return errors.Join(errs...)
+	return parallel(len(list), func(i int) error { return fn(list[i]) })
 }
 
 // loadQueuesFromState takes the queues over from the file of the last checkpoint. Those whose files are not as it says are to be
@@ -42,23 +23,26 @@ func (r *recovery) loadQueuesFromState() error {
 	s := r.s
 	r.known = r.state.logEnd
 	list := make([]*ConsumeQueue, 0, len(r.state.queues))
-	modified := make(map[*ConsumeQueue]int64)
-	for _, sum := range r.state.queues {
+	untouched := r.report.Clean && r.state.closed
+	s.queues.expect(len(r.state.queues))
+	for i := range r.state.queues {
+		sum := &r.state.queues[i]
 		q := s.queues.obtain(sum.topic, sum.id)
 		q.min.Store(sum.min)
 		q.max.Store(sum.max)
 		q.tailFrom, q.written, q.synced = sum.max, sum.max, sum.max
 		q.firstBase, q.lastBase, q.lastEnd = sum.firstBase, sum.lastBase, sum.lastEnd
 		list = append(list, q)
-		if r.report.Clean && r.state.closed && sum.modified > 0 {
-			modified[q] = sum.modified
+		if untouched {
+			q.modified = sum.modified
 		}
 	}
 	var mu sync.Mutex
 	return eachQueue(list, func(q *ConsumeQueue) error {
-		if ns, ok := modified[q]; ok && q.unmodified(ns) {
+		if q.modified > 0 && q.unmodified() {
 			return nil
 		}
+		q.modified = 0
 		reason, err := q.checkFiles()
 		if err != nil || reason == "" {
 			return err
@@ -71,14 +55,28 @@ func (r *recovery) loadQueuesFromState() error {
 	})
 }
 
-// unmodified tells whether the queue has one file and that was last changed at a time, ns.
-func (q *ConsumeQueue) unmodified(ns int64) bool {
+// unmodified tells whether the queue has one file and that was last changed at q.modified.
+func (q *ConsumeQueue) unmodified() bool {
 	files := q.table.files
 	if q.lastBase < 0 || files.base(q.min.Load()) < q.lastBase || q.lastBase != files.base(q.max.Load()-1) {
 		return false
 	}
-	info, err := files.fs.Stat(files.path(q, q.lastBase))
-	return err == nil && info.Size() == files.size && info.ModTime().UnixNano() == ns
+	size, modified, err := q.look()
+	return err == nil && size == files.size && modified == q.modified
+}
+
+// look tells size and time of the last change of the queue's last file, ns.
+func (q *ConsumeQueue) look() (size, modified int64, err error) {
+	t := q.table
+	if t.tree != nil {
+		var b [64]byte
+		return t.tree.Look(string(appendQueuePath(b[:0], q, q.lastBase)))
+	}
+	info, err := t.fs.Stat(t.files.path(q, q.lastBase))
+	if err != nil {
+		return 0, 0, err
+	}
+	return info.Size(), info.ModTime().UnixNano(), nil
 }
 
 // checkFiles compares the files with what is known about the queue: their lengths, its first and its last entry. reason tells what is wrong.
@@ -416,6 +414,7 @@ func (q *ConsumeQueue) eraseBehind() error {
 			break
 		}
 		q.synced = min(q.synced, max(end-1, 0))
+		q.modified = 0
 	}
 	return errors.Join(err, files.put(f))
 }

@@ -103,12 +103,19 @@ func Open(o Options) (*Store, error) {
 	if err := s.acquire(); err != nil {
 		return nil, err
 	}
-	if err := s.recover(); err != nil {
+	if err := s.openRecovered(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", s.dir, err), s.giveUp())
 	}
 	s.lastPoint.Store(s.log.end.Load())
 	s.measure()
 	return s, nil
+}
+
+func (s *Store) openRecovered() error {
+	if err := s.queues.openTree(); err != nil {
+		return err
+	}
+	return s.recover()
 }
 
 const lockName = "lock"
@@ -169,7 +176,7 @@ func makeDir(fsys vfs.FS, dir string) error {
 
 // giveUp closes everything without writing anything.
 func (s *Store) giveUp() error {
-	return errors.Join(s.index.stop(), s.queues.files.closeAll(), s.files.closeAll(), s.lock.Close())
+	return errors.Join(s.index.stop(), s.queues.close(), s.files.closeAll(), s.lock.Close())
 }
 
 // Start begins flushing, indexing and cleaning. Callbacks must be registered before it.
@@ -200,7 +207,7 @@ func (s *Store) close() error {
 	err = errors.Join(err, s.flusher.flush())
 	s.flusher.close(ErrClosed)
 	err = errors.Join(err, s.index.finish(), s.checkpointNow(true))
-	err = errors.Join(err, s.index.stop(), s.queues.files.closeAll(), s.files.closeAll())
+	err = errors.Join(err, s.index.stop(), s.queues.close(), s.files.closeAll())
 	if err == nil {
 		err = errors.Join(s.fs.Remove(filepath.Join(s.dir, abortName)), s.fs.SyncDir(s.dir))
 	}
