@@ -9,10 +9,11 @@ RACE := $(shell command -v "$$(go env CC)" >/dev/null 2>&1 && echo -race)
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FUZZTIME ?= 20s
 BENCHTIME ?= 1s
+MODELCHECKS ?= 10000
 CRASH_ROUNDS ?= 110
 UNIT = $$(go list ./... | grep -v /integration)
 
-.PHONY: console-test help run build test test-unit test-integration crash bench lint fuzz docs release cross clean
+.PHONY: model console-test help run build test test-unit test-integration crash bench lint fuzz docs release cross clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -39,12 +40,20 @@ test-integration: build ## real clients and Apache's broker; without JDK and Mav
 	fi
 	go test -timeout 25m ./integration/... ./brokertest/...
 
+model: ## the models of tests with rapid, with random seeds, MODELCHECKS runs of each
+	@set -o pipefail; for dir in $$(git grep -l 'rapid\.Check(' -- '*_test.go' | xargs -n1 dirname | sort -u); do echo "== $$dir"; \
+		ROCKETD_MODEL=1 go test "./$$dir" -count=1 -v -timeout 2h -run Model -rapid.checks=$(MODELCHECKS) | grep -E 'passed|failed|late|early|reproduce|^(ok|FAIL)' || exit 1; \
+	done
+
 console-test: ## the console's API, and its page in a headless Chromium; without one the page is left out (with CI=true: an error)
 	@command -v chromium chromium-browser google-chrome >/dev/null || echo "no Chromium: the page is not tested (Debian: apt-get install chromium)"
 	go test -count=1 -timeout 10m ./console ./integration/console
 
 crash: ## CRASH_ROUNDS random kills of a broker under load, with each way of flushing: nothing acknowledged may be missing
 	CRASH_ROUNDS=$(CRASH_ROUNDS) go test -count=1 -timeout 60m -v -run TestKillLosesNothing ./integration
+
+mqadmin-table: ## docs/mqadmin.md: mqadmin's sub-commands against Apache and rocketd
+	go test -count=1 -timeout 10m -run '^TestMQAdmin$$' ./integration -mqadmin-table $(CURDIR)/docs/mqadmin.md
 
 bench: ## benchmarks of the hot paths
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rocketd/rocketd/internal/clock"
+	"github.com/rocketd/rocketd/internal/modeltest"
 	"github.com/rocketd/rocketd/internal/relay"
 	"github.com/rocketd/rocketd/internal/relay/relaytest"
 	"github.com/rocketd/rocketd/internal/vfs"
@@ -22,7 +23,10 @@ import (
 	"github.com/rocketd/rocketd/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	modeltest.Fix()
+	goleak.VerifyTestMain(m)
+}
 
 // begin is where the clock of the tests starts, ms.
 const begin = 1_700_000_000_000

@@ -34,9 +34,9 @@ func (t *Timer) rollIDOf(m *message.Record, p *timerProperties) rollID {
 }
 
 // enqueueAgain goes through messages of the system topic that were enqueued once, from one queue offset to another. Those that are not done
-// and have no unit any more get a new one; linked counts them. Before the queue offset lateFrom those are done whose place in the order is
+// and have no unit any more get a new one with the given mark; linked counts them. Before the queue offset lateFrom those are done whose place in the order is
 // gone by. It returns to, or the offset of the first one whose slot is occupied.
-func (t *Timer) enqueueAgain(from, to, lateFrom int64, linked *int64) (rest int64, err error) {
+func (t *Timer) enqueueAgain(from, to, lateFrom int64, mark uint32, linked *int64) (rest int64, err error) {
 	q := t.o.Store.Queue(message.TopicTimer, 0)
 	if q == nil {
 		return to, nil
@@ -69,6 +69,7 @@ func (t *Timer) enqueueAgain(from, to, lateFrom int64, linked *int64) (rest int6
 			case err != nil:
 				return e.QueueOffset, fmt.Errorf("read timer message at %d: %w", e.PhysicalOffset, err)
 			case !t.doneOnce(&r, rolled, lateFrom):
+				r.u.mark = mark
 				t.requests = append(t.requests, r)
 			}
 		}
@@ -124,6 +125,9 @@ func (t *Timer) doneOnce(r *request, rolled map[rollID]int, lateFrom int64) bool
 	r.u.written = max(r.stored, r.u.out-maxUnitDelay)
 	switch {
 	case r.due-1 >= t.progress.mark.out:
+		if r.queueOffset < lateFrom && !r.u.deletes() && t.progress.messageDone(r.due-1, r.queueOffset) {
+			return true
+		}
 	case r.queueOffset >= lateFrom:
 		r.u.out = max(r.u.out, t.progress.mark.out)
 		return false

@@ -12,12 +12,16 @@ import (
 
 	"github.com/rocketd/rocketd/conf"
 	"github.com/rocketd/rocketd/internal/clock"
+	"github.com/rocketd/rocketd/internal/modeltest"
 	"github.com/rocketd/rocketd/internal/relay/relaytest"
 	"github.com/rocketd/rocketd/internal/vfs"
 	"github.com/rocketd/rocketd/message"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	modeltest.Fix()
+	goleak.VerifyTestMain(m)
+}
 
 // begin is where the clock of the tests starts, ms.
 const begin = 1_700_000_000_000

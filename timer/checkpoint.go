@@ -21,9 +21,9 @@ const (
 	blockPosition  = 1024
 	blockStride    = 1024
 	blocks         = 2
-	blockMagic     = 0x524B44544D523031 // "RKDTMR01"
+	blockMagic     = 0x524B44544D523032 // "RKDTMR02"
 	blockFixed     = 8 + headerSize + 10*8
-	barrierSize    = 3 * 8
+	barrierSize    = 4 * 8
 	blockSize      = blockFixed + maxBarriers*barrierSize + 4
 )
 
@@ -45,6 +45,8 @@ type checkpoint struct {
 	own       bool
 	seq       int64 // number of the write
 	clean     bool  // the room was closed properly
+	suspect   bool  // a slot may hold two units of one message
+	again     bool  // there may be units out of the order of the system topic
 	progress  progress
 	logEnd    int64 // where the timer log ended
 	oldest    int64 // units before are done
@@ -54,6 +56,12 @@ type checkpoint struct {
 
 	putEnd int64 // where the commit log ended behind the last message put; not written
 }
+
+const (
+	flagClean   = 1
+	flagSuspect = 2
+	flagAgain   = 4
+)
 
 func (h *header) append(b []byte) []byte {
 	be := binary.BigEndian
@@ -74,12 +82,18 @@ func (c *checkpoint) encode(b []byte) {
 	clear(b)
 	out := be.AppendUint64(b[:0], blockMagic)
 	out = c.append(out)
-	clean := int64(0)
+	flags := int64(0)
 	if c.clean {
-		clean = 1
+		flags |= flagClean
+	}
+	if c.suspect {
+		flags |= flagSuspect
+	}
+	if c.again {
+		flags |= flagAgain
 	}
 	for _, v := range [...]int64{
-		c.seq, clean, c.progress.mark.out, c.progress.mark.pos, c.logEnd, c.oldest, c.lateFrom, c.precision, c.slots,
+		c.seq, flags, c.progress.mark.out, c.progress.mark.pos, c.logEnd, c.oldest, c.lateFrom, c.precision, c.slots,
 		int64(len(c.progress.barriers)),
 	} {
 		out = be.AppendUint64(out, uint64(v))
@@ -88,6 +102,7 @@ func (c *checkpoint) encode(b []byte) {
 		out = be.AppendUint64(out, uint64(r.pos))
 		out = be.AppendUint64(out, uint64(r.mark.out))
 		out = be.AppendUint64(out, uint64(r.mark.pos))
+		out = be.AppendUint64(out, uint64(r.queue))
 	}
 	be.PutUint32(b[blockSize-4:], crc32.Checksum(b[:blockSize-4], castagnoli))
 }
@@ -105,11 +120,12 @@ func parseBlock(b []byte) (c checkpoint, ok bool) {
 	}
 	c.header = parseHeader(b[8:])
 	c.own = true
-	c.seq, c.clean = at(0), at(1) == 1
+	c.seq = at(0)
+	c.clean, c.suspect, c.again = at(1)&flagClean != 0, at(1)&flagSuspect != 0, at(1)&flagAgain != 0
 	c.progress.mark = mark{at(2), at(3)}
 	c.logEnd, c.oldest, c.lateFrom, c.precision, c.slots = at(4), at(5), at(6), at(7), at(8)
 	for i := range int(n) {
-		c.progress.barriers = append(c.progress.barriers, barrier{at(10 + 3*i), mark{at(11 + 3*i), at(12 + 3*i)}})
+		c.progress.barriers = append(c.progress.barriers, barrier{at(10 + 4*i), mark{at(11 + 4*i), at(12 + 4*i)}, at(13 + 4*i)})
 	}
 	return c, true
 }

@@ -28,8 +28,8 @@
 //	40      4     Java hash of the real topic
 //	44      8     zero; ours: mark (4) and CRC-32C of the bytes before it (4)
 //
-// Marks: 524B4401 live, 524B4402 dead (delivered out of a slot of which more waits, or moved), 524B4403 seal (see hand-over). To the reference a dead
-// unit and a seal are cancels of nobody.
+// Marks: 524B4401 live, 524B4402 dead (delivered out of a slot of which more waits, or moved), 524B4403 seal (see hand-over, and Recovery),
+// 524B4404 live and out of the order of the system topic (see Recovery). To the reference a dead unit and a seal are cancels of nobody.
 //
 // Slot:
 //
@@ -47,15 +47,15 @@
 //	0       8     magic "RKDTMR01"
 //	8       56    the reference's fields, as written with it
 //	64      8     number of the write
-//	72      8     1: the room was closed
+//	72      8     flags: 1 the room was closed, 2 there may be two units of one message, 4 and units out of order
 //	80      16    mark: out, position
 //	96      8     end of the timer log
 //	104     8     position before which all units are done
 //	112     8     queue offset before which no message that came too late is left
 //	120     16    precision, number of slots
 //	136     8     number of barriers, at most 8
-//	144     24*8  barriers: position, mark
-//	336     4     CRC-32C of the bytes before it
+//	144     32*8  barriers: position, mark, queue offset
+//	400     4     CRC-32C of the bytes before it
 //
 // # Exact time on a coarse wheel
 //
@@ -69,7 +69,8 @@
 //
 // Timers are delivered in order of (out, position in the log). A mark in that order tells what is done; it is written to timercheck with
 // each batch. lastReadTimeMs holds its out: for the reference, which reads it as a slot, the current slot is not done. When the clock goes
-// back the mark does too, and leaves a barrier: units before the barrier's position that are before its mark are done. With SYNC_FLUSH the
+// back the mark does too, and leaves a barrier: units before the barrier's position that are before its mark are done, and so
+// are the messages before its queue offset whose units got lost. With SYNC_FLUSH the
 // mark counts what is on disk.
 //
 // # A cancel
@@ -81,8 +82,8 @@
 //
 // After a kill the log is read from where the wheel file is known to hold everything; units that the wheel lacks are linked. A wheel that
 // is missing or fails its checksums is built from the whole log. Where the log is torn it is cut, and the messages of the system topic whose
-// units are gone are enqueued again. A unit that fails its checksum later is replaced, and the messages between its neighbours' are enqueued
-// again. Whatever takes the place of something else on disk is synced before that goes.
+// units are gone are enqueued again. A unit that fails its checksum later is replaced by a seal that goes on with its chain, and the messages
+// between its neighbours' are enqueued again, at the end of the log and so out of order: their units say so. Whatever takes the place of something else on disk is synced before that goes.
 //
 // # Hand-over
 //

@@ -35,6 +35,6 @@ func (b *bench) dump(body string) string {
 		}
 	}
 	lines := strings.Split(b.lines.String(), "\n")
-	s.WriteString("  " + strings.Join(lines[max(0, len(lines)-12):], "\n  "))
+	s.WriteString("  " + strings.Join(lines[max(0, len(lines)-60):], "\n  "))
 	return s.String()
 }

@@ -38,7 +38,7 @@ func (t *Timer) fillLocked(now int64) {
 	c.queueOffset, c.masterOffset = t.queueOffset, t.queueOffset
 	c.counter++
 	c.timestamp = now
-	c.clean = false
+	c.clean, c.suspect, c.again = false, t.suspect(), t.sweeper.at < t.againTo
 	c.logEnd = t.log.end
 	c.oldest = t.sweeper.at
 	c.lateFrom = t.lateFrom()

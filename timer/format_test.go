@@ -105,7 +105,7 @@ func TestOwnCheckpointSurvivesATornWriteAndYieldsToApaches(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := checkpoint{header: header{readMs: 5, queueOffset: 6, masterOffset: 6, counter: 1}, clean: true, logEnd: 7, oldest: 8, lateFrom: 9, precision: 1000, slots: 10}
-	c.progress = progress{mark: mark{11, 12}, barriers: []barrier{{1, mark{30, 2}}, {3, mark{20, 4}}}}
+	c.progress = progress{mark: mark{11, 12}, barriers: []barrier{{1, mark{30, 2}, 70}, {3, mark{20, 4}, 80}}}
 	if err := w.write(&c); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestOwnCheckpointSurvivesATornWriteAndYieldsToApaches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := parseCheckpoint(after); !got.own || got.readMs != 50 || got.clean || len(got.progress.barriers) != 2 || got.progress.barriers[1] != (barrier{3, mark{20, 4}}) ||
+	if got := parseCheckpoint(after); !got.own || got.readMs != 50 || got.clean || len(got.progress.barriers) != 2 || got.progress.barriers[1] != (barrier{3, mark{20, 4}, 80}) ||
 		got.lateFrom != 9 || got.slots != 10 {
 		t.Errorf("got %+v", got)
 	}

@@ -342,6 +342,7 @@ func (l *timerLog) cut(end int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.end = end
+	before := len(l.files)
 	for n := len(l.files); n > 0 && l.files[n-1].base >= end && l.files[n-1].base > 0; n-- {
 		last := l.files[n-1]
 		if last.base == end && n == 1 {
@@ -353,6 +354,12 @@ func (l *timerLog) cut(end int64) error {
 		l.files = l.files[:n-1]
 	}
 	n := len(l.files)
+	if n < before {
+		// Or the old file may come back in the place of a new one.
+		if err := l.fsys.SyncDir(l.dir); err != nil {
+			return fmt.Errorf("cut timer log at %d: %w", end, err)
+		}
+	}
 	if n == 0 || end-l.files[n-1].base >= l.fileSize {
 		return nil
 	}

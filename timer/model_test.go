@@ -42,7 +42,7 @@ func TestModel(t *testing.T) {
 
 // TestModelOfCrashes lets the machine crash and files get damaged besides: nothing may be lost even so.
 func TestModelOfCrashes(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) { runModel(rt, newModel(t, rt), "crash", "damage") })
+	rapid.Check(t, func(rt *rapid.T) { runModel(rt, newModel(t, rt), "crash", "damage", "damage a unit", "damage a unit") })
 }
 
 // TestModelOfPowerLoss has a commit log with SYNC_FLUSH of which a crash leaves what was flushed. No timer of that may be lost.
@@ -104,6 +104,8 @@ func runModel(rt *rapid.T, m *model, more ...string) {
 			m.open()
 		case "damage":
 			m.damage(rt)
+		case "damage a unit":
+			m.damageUnit(rt)
 		case "log flush":
 			_ = m.log.Flush()
 		case "power loss":
@@ -270,6 +272,31 @@ func (m *model) damage(rt *rapid.T) {
 		rt.Fatal(err)
 	}
 	m.killNow()
+}
+
+// damageUnit overwrites some units of the log with garbage. A cancel whose unit is damaged cancels nothing.
+func (m *model) damageUnit(rt *rapid.T) {
+	m.crashed = true
+	var all []int64
+	for pos := m.tm.log.begin(); pos < m.tm.log.end; pos = m.tm.log.next(pos) {
+		all = append(all, pos)
+	}
+	if len(all) == 0 {
+		return
+	}
+	at := rapid.IntRange(0, len(all)-1).Draw(rt, "unit")
+	for _, pos := range all[at:min(len(all), at+rapid.IntRange(1, 3).Draw(rt, "units"))] {
+		garbage := make([]byte, 8)
+		for i := range garbage {
+			garbage[i] = 0xa5
+		}
+		if err := m.tm.log.writeAt(garbage, pos+rapid.Int64Range(0, unitSize-8).Draw(rt, "byte")); err != nil {
+			rt.Fatal(err)
+		}
+	}
+	for _, tm := range m.timers {
+		tm.free = tm.free || tm.cancelled
+	}
 }
 
 // losePower leaves of the commit log what was flushed, and of the other files what chance has it.

@@ -39,6 +39,9 @@ func (t *Timer) openSlots(now int64) bool {
 			t.warn(now, "the timer log cannot be read, it will be tried again", err, nil)
 			return false
 		}
+		if w.opening == nil {
+			return true // memory became full of what was enqueued again
+		}
 		if w.opening.pos == noUnit {
 			t.finishOpening(now)
 		}
@@ -53,7 +56,7 @@ func (t *Timer) beginOpening(last int64) bool {
 		if w.partial.waiting > 0 {
 			return false
 		}
-		w.opening = &opening{key: w.partial.key, after: w.partial.loaded, again: true, limit: t.maxOpen / 2, found: w.spare[:0]}
+		w.opening = &opening{key: w.partial.key, after: w.partial.loaded, seen: w.partial.seen, again: true, limit: t.maxOpen / 2, found: w.spare[:0]}
 	} else {
 		if len(w.heap) >= t.maxOpen/2 {
 			return false
@@ -173,23 +176,23 @@ func notGone(err error) error {
 func (t *Timer) finishOpening(now int64) {
 	w := &t.window
 	o := w.opening
-	w.opening = nil
-	if t.suspect || o.broken {
+	w.opening, w.partial = nil, nil
+	suspect := t.suspect() || o.broken
+	if o.over {
+		w.partial = &partial{key: o.key, loaded: o.last()}
+	}
+	if suspect {
 		for _, e := range o.dedupe() {
 			if topic, ok := t.names.topic(e.hash); ok {
 				t.count(topic, e.pos, -e.counts(), now)
 			}
 		}
 	}
-	w.partial = nil
-	if o.over {
-		p := &partial{key: o.key, waiting: len(o.found), loaded: o.found[0].mark}
-		for i := range o.found {
-			if p.loaded.before(o.found[i].mark) {
-				p.loaded = o.found[i].mark
-			}
+	if w.partial != nil {
+		w.partial.waiting = len(o.found)
+		if suspect {
+			w.partial.seen = o.note(w.partial.loaded)
 		}
-		w.partial = p
 	}
 	w.fill(o.found)
 	w.spare = nil
@@ -198,6 +201,9 @@ func (t *Timer) finishOpening(now int64) {
 	}
 	w.until = max(w.until, o.key+1)
 }
+
+// suspect tells that a slot may hold two units of one message.
+func (t *Timer) suspect() bool { return t.sweeper.at < t.suspectTo }
 
 // frontier is the place in the order of delivery before which nothing waits.
 func (t *Timer) frontier() mark {

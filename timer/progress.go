@@ -17,9 +17,13 @@ const maxBarriers = 8
 
 // barrier is left behind when the clock steps back: of the units before pos those before mark were delivered already.
 type barrier struct {
-	pos  int64
-	mark mark
+	pos   int64
+	mark  mark
+	queue int64 // queue offset: the messages before had units before pos
 }
+
+// full tells that all units of mark's millisecond were delivered.
+func (b *barrier) full() bool { return b.mark.pos >= b.pos }
 
 // progress tells which units are done. All before mark are, and those behind a barrier.
 type progress struct {
@@ -35,6 +39,17 @@ func (p *progress) done(out, pos int64) bool {
 	}
 	for _, b := range p.barriers {
 		if pos < b.pos && m.before(b.mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// messageDone tells whether a message whose unit is gone was delivered before a step back of the clock.
+func (p *progress) messageDone(out, queueOffset int64) bool {
+	for i := range p.barriers {
+		b := &p.barriers[i]
+		if queueOffset < b.queue && (out < b.mark.out || out == b.mark.out && b.full()) {
 			return true
 		}
 	}
@@ -65,9 +80,9 @@ func (p *progress) advance(to mark) {
 	}
 }
 
-// stepBack moves mark back to the time now, because the clock did. New units begin at end.
-func (p *progress) stepBack(now, end int64) {
-	b := barrier{pos: end, mark: p.mark}
+// stepBack moves mark back to the time now, because the clock did. New units begin at end, for messages from the queue offset on.
+func (p *progress) stepBack(now, end, queueOffset int64) {
+	b := barrier{pos: end, mark: p.mark, queue: queueOffset}
 	if n := len(p.barriers); n == maxBarriers {
 		p.barriers = p.barriers[:n-1]
 	}
@@ -79,7 +94,12 @@ func (p *progress) stepBack(now, end int64) {
 func (p *progress) cut(end int64) {
 	p.mark.pos = min(p.mark.pos, end)
 	for i := range p.barriers {
-		p.barriers[i].pos = min(p.barriers[i].pos, end)
+		b := &p.barriers[i]
+		full := b.full()
+		b.pos = min(b.pos, end)
+		if !full {
+			b.mark.pos = min(b.mark.pos, b.pos-1)
+		}
 	}
 }
 

@@ -20,9 +20,13 @@ type recovery struct {
 	lost    bool  // the log ends before what the checkpoint knows of
 	last    unit  // the last unit of the log
 	lastPos int64 // noUnit: the log is empty
+	fillers bool  // damaged units of the log were replaced, so that it is out of order
 	relinks int64
 	wheelAt int64 // the wheel file holds all units before
 }
+
+// mixed tells that the log may lack units of any message, not just of the last ones.
+func (r *recovery) mixed() bool { return (r.lost || !r.cp.own) && (r.cp.again || r.fillers) }
 
 // believable is how far ahead of the clock the read time of a checkpoint without a checksum may be.
 const believable = time.Hour
@@ -71,7 +75,13 @@ func (t *Timer) recover() error {
 	if err := t.recoverQueue(&r); err != nil {
 		return err
 	}
-	t.suspect = !r.cp.clean || !r.trusted || r.relinks > 0
+	anew := !r.cp.clean || !r.trusted || r.relinks > 0
+	if anew || r.cp.suspect {
+		t.suspectTo = t.log.end
+	}
+	if r.cp.again || r.fillers {
+		t.againTo = t.log.end
+	}
 	if r.cp.own && r.cp.lateFrom < t.queueOffset {
 		t.lates = append(t.lates, lateBatch{mark{t.o.Clock.NowMs(), t.log.end}, r.cp.lateFrom})
 	}
@@ -79,7 +89,7 @@ func (t *Timer) recover() error {
 		return err
 	}
 	t.startSweeper(&r)
-	if t.suspect {
+	if anew {
 		t.recount = t.newRecount()
 	}
 	t.cp, t.wheelAt = r.cp, r.wheelAt
@@ -160,10 +170,10 @@ func (t *Timer) ahead(u *unit) bool { return u.offset+int64(u.size) > t.o.Store.
 // scan reads the log from a position on to its end and links what the wheel does not know yet.
 func (t *Timer) scan(r *recovery, from int64) error {
 	begin := t.log.begin()
-	r.units = 0
+	r.units, r.lastPos = 0, noUnit
 	pos := from
 	if prev := t.log.before(pos); prev != noUnit && prev >= begin {
-		if u, ok, err := t.reader.unit(prev); err == nil && ok {
+		if u, ok, err := t.reader.unit(prev); err == nil && ok && !u.filler() {
 			r.last, r.lastPos = u, prev
 		}
 	}
@@ -177,7 +187,11 @@ func (t *Timer) scan(r *recovery, from int64) error {
 			break
 		}
 		t.relink(&u, pos)
-		r.last, r.lastPos = u, pos
+		if u.filler() {
+			r.fillers = true
+		} else {
+			r.last, r.lastPos = u, pos
+		}
 		r.units++
 		pos = t.log.next(pos)
 	}
@@ -228,6 +242,9 @@ func (t *Timer) noteCut(r *recovery) error {
 	}
 	r.cp.progress = t.progress.clone()
 	r.cp.clean = false
+	if r.mixed() {
+		r.cp.logEnd = never // more units may come than were cut off
+	}
 	r.cp.logPos, r.cp.oldest = r.wheelAt, min(r.cp.oldest, t.log.begin())
 	return errors.Join(t.writer.write(&r.cp), t.writer.sync())
 }
@@ -252,6 +269,9 @@ func (t *Timer) recoverQueue(r *recovery) error {
 	}
 	from = min(max(from, q.MinOffset()), q.MaxOffset())
 	t.queueOffset = min(max(from, known), q.MaxOffset())
+	if r.mixed() {
+		from = q.MinOffset() // a unit that is lost now may have been of any message
+	}
 	if from >= t.queueOffset {
 		return nil
 	}
@@ -259,7 +279,11 @@ func (t *Timer) recoverQueue(r *recovery) error {
 	if r.cp.own {
 		lateFrom = r.cp.lateFrom
 	}
-	rest, err := t.enqueueAgain(from, t.queueOffset, lateFrom, &r.relinks)
+	mark := markLive
+	if r.mixed() {
+		mark = markAgain
+	}
+	rest, err := t.enqueueAgain(from, t.queueOffset, lateFrom, mark, &r.relinks)
 	t.queueOffset = rest // what could not be linked yet is enqueued when its slot is free
 	return err
 }

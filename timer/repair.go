@@ -1,6 +1,7 @@
 package timer
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,66 +13,169 @@ import (
 // gather reads the units of a slot out of the whole log, because its chain is broken, and repairs the log where it is damaged.
 func (t *Timer) gather(o *opening, now int64) error {
 	o.found, o.over = o.found[:0], false
+	err := t.mend(now, func(u *unit, pos int64) error {
+		if t.wheel.key(u.out) != o.key {
+			return nil
+		}
+		_, err := t.take(o, u, pos)
+		return err
+	})
+	o.pos = noUnit
+	return err
+}
+
+// mend goes through the whole log, calls whole with the units that are good and repairs where the others were.
+func (t *Timer) mend(now int64, whole func(u *unit, pos int64) error) error {
 	r := newUnitReader(t.log)
-	var damaged []int64
+	damaged := make(map[int64]damage)
+	var order []int64
 	for pos := t.sweeper.at; pos < t.log.end; pos = t.log.next(pos) {
 		u, ok, err := r.unit(pos)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case !ok:
-			damaged = append(damaged, pos)
-		case t.wheel.key(u.out) == o.key:
-			if _, err := t.take(o, &u, pos); err != nil {
-				return err
-			}
+		}
+		if !ok {
+			damaged[pos] = damage{prev: noUnit}
+			order = append(order, pos)
+			continue
+		}
+		if _, ok := damaged[u.prev]; ok {
+			damaged[u.prev] = damage{prev: noUnit, key: t.wheel.key(u.out), known: true}
+		}
+		if err := whole(&u, pos); err != nil {
+			return err
 		}
 	}
-	o.pos = noUnit
-	for _, pos := range damaged {
-		if err := t.repair(r, pos, now); err != nil {
+	if len(order) == 0 {
+		return nil
+	}
+	if err := t.bridge(r, damaged); err != nil {
+		return err
+	}
+	return t.repair(r, order, damaged, now)
+}
+
+// damage is a place in the log where a unit was. What takes its place goes on with the chain that led through it, or the units before it
+// would be out of reach: the slot is read again when it did not fit into memory, when the clock goes back and after a restart.
+type damage struct {
+	prev  int64 // of the dead unit that is to come here
+	key   int64 // slot of the chain that led here
+	known bool  // one does
+}
+
+// bridge finds for each damaged unit that is part of a chain the one before it.
+func (t *Timer) bridge(r *unitReader, damaged map[int64]damage) error {
+	if len(damaged) == 0 {
+		return nil
+	}
+	t.wheel.mu.Lock()
+	t.wheel.each(func(s slot) {
+		if d, ok := damaged[s.last]; ok && !d.known {
+			damaged[s.last] = damage{prev: noUnit, key: s.key, known: true}
+		}
+	})
+	t.wheel.mu.Unlock()
+	newest := make(map[int64]int64) // of the slots of interest
+	for _, d := range damaged {
+		if d.known {
+			newest[d.key] = noUnit
+		}
+	}
+	r.reset()
+	for pos := t.sweeper.at; pos < t.log.end; pos = t.log.next(pos) {
+		if d, ok := damaged[pos]; ok {
+			if d.known {
+				d.prev = newest[d.key]
+				damaged[pos] = d
+			}
+			continue
+		}
+		u, ok, err := r.unit(pos)
+		if err != nil {
 			return err
+		}
+		if _, wanted := newest[t.wheel.key(u.out)]; ok && wanted {
+			newest[t.wheel.key(u.out)] = pos
 		}
 	}
 	return nil
 }
 
-// repair replaces what is no unit at pos by a dead one and enqueues again the messages of the system topic that may have been there: those
-// between the messages of the units before and behind.
-func (t *Timer) repair(r *unitReader, pos, now int64) error {
+// repair replaces what is no unit at the positions by seals and enqueues again the messages of the system topic that may have been there:
+// those between the messages of the units before and behind, or all where the log is out of order.
+func (t *Timer) repair(r *unitReader, positions []int64, known map[int64]damage, now int64) error {
 	r.reset()
-	if _, ok, err := r.unit(pos); err != nil || ok {
-		return err // repaired together with another one
-	}
-	first, prev := t.neighbour(r, pos, t.log.before)
-	last, next := t.neighbour(r, pos, t.log.next)
-	from, err := t.queueOffsetOf(prev, 0)
-	if err != nil {
-		return err
-	}
-	to, err := t.queueOffsetOf(next, t.queueOffset+1)
-	if err != nil {
-		return err
-	}
-	t.suspect = true
 	linked := int64(0)
-	if to = min(to, t.queueOffset); from+1 < to {
-		rest, err := t.enqueueAgain(from+1, to, t.lateFrom(), &linked)
+	end := t.log.end
+	for i := 0; i < len(positions); {
+		pos := positions[i]
+		last, from, to, err := t.between(r, pos)
 		if err != nil {
 			return err
 		}
-		if rest < to {
-			return fmt.Errorf("%w: queue offset %d", errOccupied, rest)
+		for i < len(positions) && positions[i] <= last {
+			i++
 		}
+		if pos < t.againTo && last >= t.againFrom { // it may be any message
+			from, to, i = -1, t.queueOffset, len(positions)
+		}
+		n := linked
+		if to = min(to, t.queueOffset); from+1 < to {
+			rest, err := t.enqueueAgain(from+1, to, t.lateFrom(), markAgain, &linked)
+			if err != nil {
+				return err
+			}
+			if rest < to {
+				return fmt.Errorf("%w: queue offset %d", errOccupied, rest)
+			}
+		}
+		t.o.Log.WithFields(logrus.Fields{"position": pos, "from": from + 1, "to": to, "enqueued": linked - n}).
+			Warn("a unit of the timer log is damaged, the messages around it were enqueued again")
 	}
-	t.o.Log.WithFields(logrus.Fields{"position": pos, "from": from + 1, "to": to, "enqueued": linked}).
-		Warn("a unit of the timer log is damaged, the messages around it were enqueued again")
-	if err := t.log.sync(max(last, t.log.begin()), t.log.end); err != nil {
-		return err
+	if linked > 0 {
+		if t.sweeper.at >= t.againTo {
+			t.againFrom = end
+		}
+		t.suspectTo, t.againTo = t.log.end, t.log.end
 	}
-	err = t.fillDead(first, last, now)
+	// The checkpoint says from now on that the log is out of order. It may not be on disk before what was delivered.
+	err := errors.Join(t.o.Store.Flush(), t.writeCheckpoint(now))
+	if err == nil {
+		err = t.writer.sync()
+	}
+	if err == nil {
+		err = t.fill(positions, known, end)
+	}
 	r.reset()
 	return err
+}
+
+// fill replaces the damaged units at the positions, which rise. The new units from end on are on disk before, and so is everything before
+// them without which they would be cut off after a crash of the machine: what takes the place of damaged units last of all.
+func (t *Timer) fill(positions []int64, known map[int64]damage, end int64) error {
+	t.cpMu.Lock()
+	flushed := min(t.wheelAt, end)
+	t.cpMu.Unlock()
+	n, _ := slices.BinarySearch(positions, flushed)
+	err := t.fillDead(positions[n:], known)
+	if err == nil {
+		err = t.log.sync(flushed, t.log.end)
+	}
+	if err != nil {
+		return err
+	}
+	return t.fillDead(positions[:n], known)
+}
+
+// between finds the last one of the damaged units that begin at pos, and the queue offsets of the messages before and behind them.
+func (t *Timer) between(r *unitReader, pos int64) (last, from, to int64, err error) {
+	_, prev := t.neighbour(r, pos, t.log.before)
+	last, next := t.neighbour(r, pos, t.log.next)
+	if from, err = t.queueOffsetOf(prev, -1); err != nil {
+		return 0, 0, 0, err
+	}
+	to, err = t.queueOffsetOf(next, t.queueOffset)
+	return last, from, to, err
 }
 
 // neighbour goes from a damaged unit to the next one that is whole and in the order of the system topic. It returns the last damaged
@@ -84,7 +188,7 @@ func (t *Timer) neighbour(r *unitReader, pos int64, step func(int64) int64) (edg
 		if err != nil {
 			return edge, nil
 		}
-		if ok && found.mark != markSeal {
+		if ok && found.inOrder() {
 			return edge, &found
 		}
 		whole = whole || ok
@@ -112,18 +216,24 @@ func (t *Timer) queueOffsetOf(u *unit, otherwise int64) (int64, error) {
 	return m.QueueOffset, nil
 }
 
-// fillDead writes dead units over the damaged ones from first to last.
-func (t *Timer) fillDead(first, last, now int64) error {
-	u := unit{prev: noUnit, magic: magicDelete, written: now, out: now, offset: 0, size: 1, mark: markDead}
+// fillDead writes seals over the damaged units, whose positions rise.
+func (t *Timer) fillDead(positions []int64, known map[int64]damage) error {
+	u := unit{magic: magicDelete, offset: 0, size: fillerSize, mark: markSeal}
 	var block []byte
-	at := first
-	for p := first; p <= last; p = t.log.next(p) {
+	var at int64
+	for _, p := range positions {
 		if p != at+int64(len(block)) || len(block) >= largeBlock*unitSize {
 			if err := t.log.writeAt(block, at); err != nil {
 				return fmt.Errorf("repair timer log at %d: %w", at, err)
 			}
 			at, block = p, block[:0]
 		}
+		d := known[p]
+		u.prev, u.out = d.prev, 0 // in no slot that counts
+		if d.known {
+			u.out = t.wheel.start(d.key)
+		}
+		u.written = u.out
 		block = slices.Grow(block, unitSize)[:len(block)+unitSize]
 		u.put(block[len(block)-unitSize:])
 	}

@@ -88,7 +88,7 @@ func (t *Timer) sweepDone(now int64) (more bool, err error) {
 			return false, err
 		}
 		if !ok {
-			if err := t.repair(s.reader, s.at, now); err != nil {
+			if err := t.mend(now, func(*unit, int64) error { return nil }); err != nil {
 				return false, err
 			}
 			s.reader.reset()
@@ -217,7 +217,7 @@ func (t *Timer) killAll(r *unitReader, positions []int64) error {
 			}
 			at, block = pos, block[:0]
 		}
-		u.magic, u.mark = magicDelete, markDead
+		u.kill()
 		block = slices.Grow(block, unitSize)[:len(block)+unitSize]
 		u.put(block[len(block)-unitSize:])
 	}

@@ -109,6 +109,9 @@ type Timer struct {
 	undo        []undoSlot
 	lates       []lateBatch
 	closed      int64 // slots before are cleared
+	suspectTo   int64 // before this position of the log there may be two units of one message
+	againFrom   int64 // from here to againTo there may be units out of the order of the system topic
+	againTo     int64
 	retryAt     int64
 	retries     int
 	savedAt     int64
@@ -116,7 +119,6 @@ type Timer struct {
 	backlog     bool // the system topic has more than was enqueued
 	changed     bool // something was enqueued since the checkpoint was written
 	delivered   bool // something was delivered, safely, since the checkpoint was written
-	suspect     bool // a slot may hold two units of one message
 	identify    bool // read fills request.id
 	rolledOn    rolledOn
 	seeds       [2]maphash.Seed
@@ -325,7 +327,7 @@ func (t *Timer) watchClock(now int64) bool {
 	}
 	for _, p := range all {
 		if now-1 < p.mark.out {
-			p.stepBack(now, t.log.end)
+			p.stepBack(now, t.log.end, t.queueOffset)
 		}
 	}
 	t.forgetCancels(now)

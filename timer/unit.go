@@ -37,7 +37,9 @@ const (
 const (
 	markLive uint32 = 0x524B4401 // a timer, a roll or a cancel
 	markDead uint32 = 0x524B4402 // delivered or moved: the unit stands for nothing any more
-	markSeal uint32 = 0x524B4403 // ends the log at a stop
+	markSeal uint32 = 0x524B4403 // stands for nothing and is out of order: ends the log at a stop, or takes the place of a damaged unit
+	// markAgain is a live unit of a message that was enqueued once more after others: it is out of the order of the system topic.
+	markAgain uint32 = 0x524B4404
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli) //nolint:gochecknoglobals // a table
@@ -76,6 +78,25 @@ func (u *unit) ours() bool { return u.mark != 0 }
 
 // dead: the unit stands for nothing.
 func (u *unit) dead() bool { return u.mark == markDead || u.mark == markSeal }
+
+// inOrder: the units before are of messages before its own, those behind of messages behind.
+func (u *unit) inOrder() bool { return u.mark != markSeal && u.mark != markAgain }
+
+// filler: the unit takes the place of a damaged one.
+func (u *unit) filler() bool { return u.mark == markSeal && u.size == fillerSize }
+
+// fillerSize is the size of no record.
+const fillerSize = 1
+
+// kill declares the unit dead. To the reference it is a cancel of nobody then.
+func (u *unit) kill() {
+	u.magic = magicDelete
+	if u.inOrder() {
+		u.mark = markDead
+	} else {
+		u.mark = markSeal
+	}
+}
 
 // maxUnitDelay is the longest time the format can hold between writing and out, ms.
 const maxUnitDelay = 1<<31 - 1
@@ -124,7 +145,7 @@ func parseUnit(b []byte, pos int64) (u unit, ok bool) {
 	switch u.mark {
 	case 0:
 		return u, sum == 0
-	case markLive, markDead, markSeal:
+	case markLive, markDead, markSeal, markAgain:
 		return u, sum == crc32.Checksum(b[:reservedPosition+4], castagnoli)
 	}
 	return u, false

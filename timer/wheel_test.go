@@ -167,7 +167,7 @@ func TestAWheelFileIsReadBackOrRefused(t *testing.T) {
 
 func TestProgressRemembersStepsBackOfTheClock(t *testing.T) {
 	p := progress{mark: mark{100, 10}}
-	p.stepBack(50, 20)
+	p.stepBack(50, 20, 7)
 	for _, c := range []struct {
 		out, pos int64
 		want     bool
@@ -184,6 +184,14 @@ func TestProgressRemembersStepsBackOfTheClock(t *testing.T) {
 			t.Errorf("(%d, %d): done %v, want %v", c.out, c.pos, got, c.want)
 		}
 	}
+	for _, c := range []struct {
+		out, queue int64
+		want       bool
+	}{{99, 6, true}, {99, 7, false}, {100, 6, false}} { // of (100, ...) some were not delivered
+		if got := p.messageDone(c.out, c.queue); got != c.want {
+			t.Errorf("message %d for %d: done %v, want %v", c.queue, c.out, got, c.want)
+		}
+	}
 	p.advance(mark{99, 30})
 	if len(p.barriers) != 1 || !p.done(99, 29) || p.done(100, 10) {
 		t.Errorf("%+v", p)
@@ -197,7 +205,7 @@ func TestProgressRemembersStepsBackOfTheClock(t *testing.T) {
 		t.Errorf("the barrier is still there: %+v", p)
 	}
 	for i := range int64(2 * maxBarriers) {
-		p.stepBack(90-i, 40+i)
+		p.stepBack(90-i, 40+i, 7)
 	}
 	if len(p.barriers) > maxBarriers {
 		t.Errorf("%d barriers", len(p.barriers))

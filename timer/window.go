@@ -43,7 +43,11 @@ type partial struct {
 	key     int64
 	loaded  mark
 	waiting int // of those in the heap
+	seen    seen
 }
+
+// seen is the records of the timers of loaded's millisecond that were loaded, where there may be two units of one message.
+type seen map[int64]struct{}
 
 // opening is a slot whose chain is being read.
 type opening struct {
@@ -55,6 +59,7 @@ type opening struct {
 	limit  int  // of found
 	over   bool // more than limit were found: found are the first ones, as a max-heap
 	broken bool // the chain does not hold together
+	seen   seen // of partial
 }
 
 // shrink keeps the first n timers and closes the slots behind them again.
@@ -211,6 +216,31 @@ func (o *opening) add(e entry) {
 	}
 }
 
+// last is the last one of what was found.
+func (o *opening) last() mark {
+	last := o.found[0].mark
+	for i := range o.found {
+		if last.before(o.found[i].mark) {
+			last = o.found[i].mark
+		}
+	}
+	return last
+}
+
+// note remembers what was found in the millisecond of the last one, at most maxOpen records.
+func (o *opening) note(last mark) seen {
+	s := make(seen)
+	if last.out == o.after.out && o.seen != nil {
+		s = o.seen
+	}
+	for i := range o.found {
+		if o.found[i].out == last.out && len(s) < maxOpen {
+			s[o.found[i].offset] = struct{}{}
+		}
+	}
+	return s
+}
+
 // dedupe drops all but the first of entries that stand for the same record, and returns what it dropped.
 func (o *opening) dedupe() (dropped []entry) {
 	slices.SortFunc(o.found, func(a, b entry) int {
@@ -221,7 +251,8 @@ func (o *opening) dedupe() (dropped []entry) {
 	})
 	kept := o.found[:0]
 	for _, e := range o.found {
-		if n := len(kept); n > 0 && kept[n-1].offset == e.offset {
+		_, loaded := o.seen[e.offset]
+		if n := len(kept); n > 0 && kept[n-1].offset == e.offset || loaded && e.out == o.after.out {
 			dropped = append(dropped, e)
 			continue
 		}

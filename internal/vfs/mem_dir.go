@@ -3,6 +3,7 @@ package vfs
 import (
 	"io/fs"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -59,8 +60,8 @@ func (d *memDir) clone(s survival) *memDir {
 		apply(entries, changes)
 	}
 	out := newMemDir(d.modified)
-	for name, node := range entries {
-		switch node := node.(type) {
+	for _, name := range slices.Sorted(maps.Keys(entries)) { // in order, so that a seed means the same each time
+		switch node := entries[name].(type) {
 		case *memDir:
 			out.entries[name] = node.clone(s)
 		case *memFile:
