@@ -243,3 +243,18 @@ func TestShare(t *testing.T) {
 		}
 	}
 }
+
+// An address that does not answer is explained by where it lies.
+func TestAdviceOnAddress(t *testing.T) {
+	for addr, want := range map[string]string{
+		"172.17.0.2:10911": "--advertise localhost behind docker run -p 10911:10911",
+		"127.0.0.1:10911":  "only clients on its machine can use",
+		"10.0.0.5:10911":   "is this machine in the same network",
+		"broker:10911":     "start the broker with --advertise",
+		"broker":           "an address is HOST:PORT",
+	} {
+		if got := adviceOnAddress(addr, false); !strings.Contains(got, want) {
+			t.Errorf("%s: %q is not in %q", addr, want, got)
+		}
+	}
+}
