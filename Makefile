@@ -72,6 +72,9 @@ fuzz: ## every fuzz target for FUZZTIME each
 		done; \
 	done
 
+fuzz-differential: ## generated requests to Apache and rocketd, answers compared; SEQUENCES=2000 SEQUENCES_SEED=random
+	SEQUENCES=$${SEQUENCES:-2000} SEQUENCES_SEED=$${SEQUENCES_SEED:-random} go test -count=1 -timeout 120m -v -run 'TestGeneratedSequences$$' ./integration
+
 docs: ## docs/configuration.md from the keys of package conf
 	go run ./conf/keydoc conf > docs/configuration.md
 

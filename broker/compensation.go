@@ -63,6 +63,16 @@ func (c *compensation) parse(group, topic, expression, expressionType string, ve
 	return sub, nil
 }
 
+// lookup is what a group's last pull or pop of a topic subscribed, nil when there was none lately.
+func (c *compensation) lookup(group, topic string) *subscription {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if entry := c.subs[groupKey{topic: topic, group: group}]; entry != nil {
+		return entry.sub
+	}
+	return nil
+}
+
 // written tells whether a subscription was parsed from this text.
 func (s *subscription) written(expression, expressionType string) bool {
 	if isTagType(expressionType) {

@@ -112,7 +112,11 @@ func (b *Broker) querySubscription(_ *remoting.Conn, req *remoting.Command) (*re
 		return nil, err
 	}
 	reply := body.QuerySubscriptionReply{Group: h.Group, Topic: h.Topic}
-	if sub, _ := b.consumers.lookup(h.Group, h.Topic); sub != nil {
+	sub, _ := b.consumers.lookup(h.Group, h.Topic)
+	if sub == nil {
+		sub = b.compensation.lookup(h.Group, h.Topic)
+	}
+	if sub != nil {
 		reply.SubscriptionData = &sub.data
 	}
 	return bodyResponse(&reply), nil
@@ -210,7 +214,9 @@ func (b *Broker) subscribedOf(group string, topics []string) []string {
 	if !online || len(info.subscriptions) == 0 {
 		return topics
 	}
-	return slices.DeleteFunc(slices.Clone(topics), func(topic string) bool { return info.subscriptions[topic] == nil })
+	return slices.DeleteFunc(slices.Clone(topics), func(topic string) bool {
+		return info.subscriptions[topic] == nil && b.compensation.lookup(group, topic) == nil
+	})
 }
 
 // addProgress adds a group's progress in the queues of a topic.

@@ -24,6 +24,7 @@ type queueLock struct {
 	clientID string
 	conn     *remoting.Conn // that last asked for it
 	sinceMs  int64          // when it was last asked for
+	asked    uint64         // which request that was
 }
 
 // lockTable knows which client owns which queue of a group whose messages are consumed in order (the reference's
@@ -33,6 +34,7 @@ type lockTable struct {
 
 	mu     sync.Mutex
 	groups map[string]map[body.MessageQueue]*queueLock // guarded by mu
+	asked  uint64                                      // lock requests so far; guarded by mu
 }
 
 func newLockTable(c clock.Clock) *lockTable {
@@ -50,15 +52,18 @@ func (t *lockTable) lock(group, clientID string, conn *remoting.Conn, queues []b
 		locks = map[body.MessageQueue]*queueLock{}
 		t.groups[group] = locks
 	}
+	t.asked++
 	for _, mq := range queues {
 		l := locks[mq]
 		switch {
+		case l != nil && l.asked == t.asked: // named twice
+			continue
 		case l == nil && len(locks) >= maxLocksPerGroup:
 			continue
 		case l == nil:
-			locks[mq] = &queueLock{clientID: clientID, conn: conn, sinceMs: now}
+			locks[mq] = &queueLock{clientID: clientID, conn: conn, sinceMs: now, asked: t.asked}
 		case l.clientID == clientID || l.expired(now):
-			*l = queueLock{clientID: clientID, conn: conn, sinceMs: now}
+			*l = queueLock{clientID: clientID, conn: conn, sinceMs: now, asked: t.asked}
 		default:
 			continue
 		}

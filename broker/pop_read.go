@@ -179,7 +179,7 @@ func (b *Broker) popOffset(key orderKey, initMode int32, init bool) int64 {
 	default:
 		offset = max(queue.MaxOffset()-1, 0) // the last one
 	}
-	if init && queue != nil {
+	if init {
 		b.offsets.commit(key.group, key.topic, key.queueID, offset, "")
 	}
 	return offset

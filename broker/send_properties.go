@@ -21,19 +21,31 @@ type sendProperties struct {
 	keys       bool   // KEYS is not blank
 	innerNum   bool   // INNER_NUM is there
 	sharded    bool   // __SHARDINGKEY is there
-	owned      bool   // a property is there that the broker sets or takes away
+	owned      bool   // something is there that the broker sets or takes away: see withoutOwned
 }
 
 // withoutOwned takes away the properties that a client may send and that the broker sets itself, or takes away for good:
-// POP_CK is a consumer's receipt of a message that it sends on.
+// POP_CK is a consumer's receipt of a message that it sends on. Text that is no pair of name and value goes too
+// (MessageDecoder#string2messageProperties).
 func withoutOwned(p message.Properties) message.Properties {
-	return p.Without(message.KeyMsgRegion, message.KeyTraceOn, message.KeyCluster, message.KeyPopCheckpoint)
+	kept := make(message.Properties, 0, len(p)+1)
+	p.Range(func(key, value string) bool {
+		switch key {
+		case message.KeyMsgRegion, message.KeyTraceOn, message.KeyCluster, message.KeyPopCheckpoint:
+		default:
+			kept = kept.Append(key, value)
+		}
+		return true
+	})
+	return kept
 }
 
 // scan reads properties once.
 func (p *sendProperties) scan(properties message.Properties) {
 	*p = sendProperties{waitStored: true}
+	pairs := 0 // bytes of them, with separators
 	properties.Range(func(key, value string) bool {
+		pairs += len(key) + len(value) + 2
 		switch key {
 		case message.KeyUniqueKey:
 			p.uniqueKey = value
@@ -62,6 +74,9 @@ func (p *sendProperties) scan(properties message.Properties) {
 		}
 		return true
 	})
+	if pairs != len(properties) && pairs != len(properties)+1 { // the last separator may be missing
+		p.owned = true
+	}
 }
 
 // delayLevel is the value of DELAY, 0 when absent. One that is no number is an error as in the reference

@@ -1,0 +1,363 @@
+package integration
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rocketd/rocketd/integration/peer"
+	"github.com/rocketd/rocketd/message"
+	r "github.com/rocketd/rocketd/remoting"
+)
+
+// TestGeneratedSequences sends generated sequences of requests, valid and invalid, to Apache and to rocketd and compares the answers.
+// SEQUENCES says how many (default 60), SEQUENCES_SEED which (default 1; "random" draws one and prints it).
+func TestGeneratedSequences(t *testing.T) {
+	peer.NeedJava(t)
+	seed, count := uint64(1), 60
+	if text := os.Getenv("SEQUENCES_SEED"); text == "random" {
+		seed = rand.Uint64()
+	} else if text != "" {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("SEQUENCES_SEED=%s: %v", text, err)
+		}
+		seed = n
+	}
+	if text := os.Getenv("SEQUENCES"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatalf("SEQUENCES=%s: %v", text, err)
+		}
+		count = n
+	}
+	t.Logf("SEQUENCES_SEED=%d SEQUENCES=%d", seed, count)
+	lines := append(slices.Clone(settings), "transactionCheckInterval=600000", "popFromRetryProbability=0")
+	apache := newSide(t, peer.StartApache(t, t.TempDir(), append(slices.Clone(lines), "enablePropertyFilter=true")...))
+	rocketd := newSide(t, peer.StartRocketd(t, t.TempDir(), lines...))
+	requests, explained := 0, map[string]int{}
+	for n := range count {
+		g := newGenerator(seed, n)
+		s := &sequence{t: t, n: n, apache: &memory{side: apache}, rocketd: &memory{side: rocketd}}
+		for range 40 {
+			requests++
+			why, goOn := s.step(g.next())
+			if why != "" {
+				explained[why]++
+			}
+			if !goOn {
+				break
+			}
+		}
+	}
+	t.Logf("%d requests", requests)
+	for _, why := range slices.Sorted(maps.Keys(explained)) {
+		t.Logf("%4d differ on purpose: %s", explained[why], why)
+	}
+}
+
+// memory is what one side gave out in a sequence.
+type memory struct {
+	*side
+	log   []string // physical offsets of stored messages
+	halfs []half
+	pops  []popped
+}
+
+type half struct{ queue, log, key string }
+
+type popped struct{ group, topic, queue, handle, offset string }
+
+type sequence struct {
+	t               *testing.T
+	n               int
+	apache, rocketd *memory
+	history         []string
+}
+
+// step sends one request to both. It returns why their answers may differ, and whether both are in the same state after it.
+func (s *sequence) step(e generated) (why string, goOn bool) {
+	pick := rand.New(rand.NewPCG(uint64(s.n), uint64(len(s.history)))).IntN(1 << 16)
+	s.history = append(s.history, fmt.Sprintf("%s %.900q %.60q", e.name, e.ext, e.body))
+	var parts []string
+	var want, got *r.Command
+	for try := range 6 {
+		wantEx, ok1 := s.apache.fill(e, pick)
+		gotEx, ok2 := s.rocketd.fill(e, pick)
+		if !ok1 || !ok2 {
+			return "", true // nothing given out yet
+		}
+		want, got = s.apache.call(s.t, wantEx), s.rocketd.call(s.t, gotEx)
+		parts = s.compare(e, want, got)
+		if len(parts) == 0 || !e.reads {
+			break
+		}
+		time.Sleep(time.Duration(try) * 20 * time.Millisecond) // Apache dispatches behind the answer of a send
+	}
+	if len(parts) > 0 {
+		if why := s.onPurpose(e, want, got); why != "" {
+			return why, e.reads || (want.Code == r.Success) == (got.Code == r.Success)
+		}
+		s.t.Errorf("sequence %d, request %d differs:\n%s\nafter:\n  %s", s.n, len(s.history), strings.Join(parts, "\n"), strings.Join(s.history[max(0, len(s.history)-25):], "\n  "))
+		return "a difference", false
+	}
+	if !e.reads && want.Code == r.Success {
+		s.apache.awaitDispatch(s.t, e, want)
+		s.apache.note(e, want)
+		s.rocketd.note(e, got)
+	}
+	if e.spoiled != "" && want.Code != r.Success { // Apache may have done half of it
+		return "", false
+	}
+	return "", true
+}
+
+func (s *sequence) compare(e generated, want, got *r.Command) []string {
+	var parts []string
+	differ := func(part, w, g string) {
+		if w != g {
+			parts = append(parts, fmt.Sprintf("%s:\n  Apache  %.700s\n  rocketd %.700s", part, w, g))
+		}
+	}
+	differ("code", fmt.Sprintf("%d %s", want.Code, ""), fmt.Sprintf("%d %s", got.Code, ""))
+	if len(parts) > 0 {
+		parts = append(parts, fmt.Sprintf("remarks:\n  Apache  %.300s\n  rocketd %.300s", want.Remark, got.Remark))
+		return parts
+	}
+	if want.Code != r.Success {
+		if e.code == r.PullMessage { // where to go on
+			differ("ext", s.apache.header(e, want), s.rocketd.header(e, got))
+		}
+		return parts // texts have the exchanges as their test
+	}
+	differ("ext", s.apache.header(e, want), s.rocketd.header(e, got))
+	differ("body", s.apache.content(e, want), s.rocketd.content(e, got))
+	return parts
+}
+
+// header is that of an answer without what comes by chance or from other sequences.
+func (m *memory) header(e generated, c *r.Command) string {
+	kept := *c
+	kept.Ext = slices.DeleteFunc(slices.Clone(c.Ext), func(f r.ExtField) bool {
+		return f.Key == "reviveQid" || e.code == r.ChangeMessageInvisibletime || f.Key == "indexLastUpdatePhyoffset" || f.Key == "queueOffset" && !inTopic(e)
+	})
+	return tokens.ReplaceAllString(m.extText(&kept), "$$id")
+}
+
+// inTopic tells whether a sent message lies in the queue that the answer names, and not in a system topic which all sequences share.
+func inTopic(e generated) bool {
+	p := asked(e, "properties", "i")
+	return asked(e, "sysFlag", "f") != "4" && !strings.Contains(p, "TIMER_") && !strings.Contains(p, "DELAY")
+}
+
+// tokens are unique keys that a broker with an IPv6 address made, and recall handles, which hold a time.
+var tokens = regexp.MustCompile(`\b[0-9A-F]{40,}\b|\bdjEg[0-9A-Za-z_-]+=*`)
+
+// content is a body as text; messages field by field.
+func (m *memory) content(e generated, c *r.Command) string {
+	switch e.code {
+	case r.PullMessage, r.PopMessage, r.PeekMessage, r.ViewMessageByID, r.QueryMessage:
+	default:
+		return m.bodyText(c)
+	}
+	var all []string
+	for rest := c.Body; len(rest) > 0; {
+		var rec message.Record
+		size, err := message.DecodeRecord(rest, &rec, true)
+		if err != nil {
+			return fmt.Sprintf("%s and %v", strings.Join(all, "\n"), err)
+		}
+		rest = rest[size:]
+		if message.IsSystemTopic(rec.Topic) { // all sequences share it
+			rec.QueueOffset = 0
+		}
+		all = append(all, fmt.Sprintf("%s %d %d flag %d sys %d reconsumed %d body %.20q prepared %t %q", rec.Topic, rec.QueueID, rec.QueueOffset, rec.Flag, rec.SysFlag, rec.ReconsumeTimes, rec.Body,
+			rec.PreparedTransactionOffset != 0, tokens.ReplaceAllString(m.normal(sortedProperties(string(rec.Properties))), "$$id")))
+	}
+	if e.code == r.QueryMessage {
+		slices.Sort(all)
+	}
+	return strings.Join(all, "\n")
+}
+
+func sortedProperties(p string) string {
+	all := strings.Split(p, "\x02")
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// fill puts what the side gave out into a request; false when it has not given out such a thing.
+func (m *memory) fill(e generated, pick int) (exchange, bool) {
+	var pairs []string
+	text := strings.Join(e.ext, "\x00")
+	switch {
+	case strings.Contains(text, "$log"):
+		if len(m.log) == 0 {
+			return exchange{}, false
+		}
+		pairs = []string{"$log", m.log[pick%len(m.log)]}
+	case strings.Contains(text, "$half"):
+		if len(m.halfs) == 0 {
+			return exchange{}, false
+		}
+		h := m.halfs[pick%len(m.halfs)]
+		pairs = []string{"$half.queue", h.queue, "$half.log", h.log, "$half.key", h.key}
+	case strings.Contains(text, "$pop"):
+		if len(m.pops) == 0 {
+			return exchange{}, false
+		}
+		p := m.pops[pick%len(m.pops)]
+		pairs = []string{"$pop.group", p.group, "$pop.topic", p.topic, "$pop.queue", p.queue, "$pop.handle", p.handle, "$pop.offset", p.offset}
+	}
+	filled := e.exchange
+	filled.ext = strings.Split(strings.NewReplacer(pairs...).Replace(text), "\x00")
+	if text == "" {
+		filled.ext = nil
+	}
+	return filled, true
+}
+
+// call is ask with the sequence's way of failing.
+func (m *memory) call(t *testing.T, e exchange) *r.Command {
+	t.Helper()
+	addr := m.c.Broker
+	if e.namesrv {
+		addr = m.c.Namesrv
+	}
+	cmd := r.NewRequest(e.code, nil)
+	now := fmt.Sprint(time.Now().UnixMilli())
+	for _, kv := range e.ext {
+		k, v, _ := strings.Cut(kv, "=")
+		cmd.Ext = append(cmd.Ext, r.ExtField{Key: k, Value: strings.ReplaceAll(v, "$now", now)})
+	}
+	if e.body != "" {
+		cmd.Body = []byte(e.body)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	resp, err := m.client.Invoke(ctx, addr, cmd)
+	if err != nil {
+		t.Fatalf("%s: %s %q: %v", m.c.Name, e.name, e.ext, err)
+	}
+	return resp
+}
+
+func field(c *r.Command, key string) string {
+	for _, f := range c.Ext {
+		if f.Key == key {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+func asked(e generated, keys ...string) string {
+	for _, kv := range e.ext {
+		if k, v, _ := strings.Cut(kv, "="); slices.Contains(keys, k) {
+			return v
+		}
+	}
+	return ""
+}
+
+// awaitDispatch waits until a sent message can be read: Apache puts it into its queue behind the answer.
+func (m *memory) awaitDispatch(t *testing.T, e generated, c *r.Command) {
+	t.Helper()
+	offset, err := strconv.ParseInt(field(c, "queueOffset"), 10, 64)
+	if err != nil || !inTopic(e) || message.IsRetryTopic(asked(e, "topic", "b")) {
+		return
+	}
+	for range 50 {
+		answer := m.call(t, exchange{name: "max offset", code: r.GetMaxOffset, ext: []string{"topic=" + asked(e, "topic", "b"), "queueId=" + field(c, "queueId")}})
+		if at, err := strconv.ParseInt(field(answer, "offset"), 10, 64); err != nil || at > offset {
+			return
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// note keeps what an answer gave out.
+func (m *memory) note(e generated, c *r.Command) {
+	switch e.code {
+	case r.SendMessage, r.SendMessageV2:
+		id, err := hex.DecodeString(field(c, "msgId"))
+		if err != nil || len(id) != 16 {
+			return
+		}
+		log := strconv.FormatUint(binary.BigEndian.Uint64(id[8:]), 10)
+		if asked(e, "sysFlag", "f") == "4" {
+			m.halfs = append(m.halfs, half{queue: field(c, "queueOffset"), log: log, key: field(c, "transactionId")})
+			return
+		}
+		m.log = append(m.log, log)
+	case r.PopMessage:
+		m.pops = append(m.pops, handles(e, c)...)
+	}
+}
+
+// handles are those of popped messages, as a client makes them from the header.
+func handles(e generated, c *r.Command) []popped {
+	starts := map[string]string{}
+	for part := range strings.SplitSeq(field(c, "startOffsetInfo"), ";") {
+		if f := strings.Fields(part); len(f) == 3 {
+			starts[f[0]+" "+f[1]] = f[2]
+		}
+	}
+	var all []popped
+	for part := range strings.SplitSeq(field(c, "msgOffsetInfo"), ";") {
+		f := strings.Fields(part)
+		if len(f) != 3 {
+			continue
+		}
+		for offset := range strings.SplitSeq(f[2], ",") {
+			all = append(all, popped{group: asked(e, "consumerGroup"), topic: asked(e, "topic"), queue: f[1], offset: offset, handle: strings.Join([]string{starts[f[0]+" "+f[1]], field(c, "popTime"), field(c, "invisibleTime"),
+				field(c, "reviveQid"), f[0], "broker-a", f[1], offset}, " ")})
+		}
+	}
+	return all
+}
+
+// onPurpose says why the answers may differ, or nothing. Each reason stands in DIFFERENCES.md.
+func (s *sequence) onPurpose(e generated, want, got *r.Command) string {
+	group := asked(e, "consumerGroup", "group")
+	switch {
+	case e.spoiled != "" && got.Code == r.SystemError && strings.Contains(got.Remark, e.spoiled):
+		return "missing and malformed fields are named"
+	case e.spoiled != "" && want.Code != r.Success && got.Code != r.Success:
+		return "which of two mistakes is named"
+	case e.spoiled != "" && asked(e, e.spoiled) == "":
+		return "a blank field counts as missing"
+	case e.code == r.UpdateConsumerOffset && got.Code == r.InvalidParameter:
+		return "offsets of queues that are not there, and negative ones, are refused"
+	case e.code == r.ChangeMessageInvisibletime && got.Code == r.InvalidParameter && asked(e, "invisibleTime") == "-1":
+		return "a negative invisible time is refused"
+	case e.code == r.InvokeBrokerToResetOffset && got.Code == r.Success && want.Code == r.Success && asked(e, "offset") != "":
+		return "a reset behind the end lands on the end"
+	case e.code == r.EndTransaction && got.Code == 604:
+		return "the first decision stands"
+	case (e.code == r.AckMessage || e.code == r.ChangeMessageInvisibletime) && want.Code == r.Success && got.Code == 208:
+		return "an old handle, and a change of what is acknowledged, are refused"
+	case e.code == r.UpdateAndCreateTopic && want.Code != r.Success && got.Code != r.Success:
+		return "which of two mistakes is named"
+	case got.Code == r.SubscriptionGroupNotExist && (s.happened(`delete group ["groupName=`+group+`"`) || s.happened(`"consumerGroup=`+group+`"] ""`)):
+		return "a deleted group, and one that unregistered alone, is not there"
+	case e.code == r.GetConsumeStats && s.happened("delete topic"):
+		return "what groups read of a deleted topic is forgotten"
+	}
+	return ""
+}
+
+// happened tells whether an earlier request of the sequence holds the text.
+func (s *sequence) happened(text string) bool {
+	return slices.ContainsFunc(s.history, func(h string) bool { return strings.Contains(h, text) })
+}
