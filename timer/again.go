@@ -27,6 +27,8 @@ func (t *Timer) rollIDOf(m *message.Record, p *timerProperties) rollID {
 		_ = h.WriteByte(0)                // never fails
 		_, _ = h.WriteString(p.unique)    // never fails
 		_ = h.WriteByte(0)                // never fails
+		_, _ = h.WriteString(p.cancels)   // never fails
+		_ = h.WriteByte(0)                // never fails
 		_, _ = h.Write(numbers)           // never fails
 		id.hash[i] = h.Sum64()
 	}

@@ -36,6 +36,7 @@ type bench struct {
 	conf  conf.Store
 	slots int64
 	most  int // maxOpen
+	bite  int // openBudget
 	tm    *Timer
 	keys  int
 	lines bytes.Buffer // what was logged
@@ -57,7 +58,7 @@ func newBench(tb testing.TB, change ...func(b *bench)) *bench {
 }
 
 func (b *bench) options() Options {
-	return Options{Store: b.log, FS: b.fault, Dir: "store", Clock: b.clock, Log: b.logger(), Config: &b.conf, slots: b.slots, maxOpen: b.most}
+	return Options{Store: b.log, FS: b.fault, Dir: "store", Clock: b.clock, Log: b.logger(), Config: &b.conf, slots: b.slots, maxOpen: b.most, budget: b.bite}
 }
 
 func (b *bench) open() {

@@ -63,6 +63,7 @@ func newModel(t *testing.T, rt *rapid.T) *model {
 		b.slots *= 1000 / int64(b.conf.TimerPrecisionMs)
 		b.conf.MappedFileSizeTimerLog = rapid.SampledFrom([]int32{5*unitSize + 20, 100 * unitSize}).Draw(rt, "file size")
 		b.most = rapid.SampledFrom([]int{8, 1000}).Draw(rt, "max open")
+		b.bite = rapid.SampledFrom([]int{1, 4096}).Draw(rt, "open budget")
 	})}
 }
 

@@ -19,7 +19,7 @@ var errChain = errors.New("chain of a timer slot is broken")
 func (t *Timer) openSlots(now int64) bool {
 	last := t.wheel.key(now + lookahead.Milliseconds())
 	w := &t.window
-	for budget := openBudget; budget > 0; {
+	for budget := t.openBudget; budget > 0; {
 		if w.opening == nil && !t.beginOpening(last) {
 			return false
 		}

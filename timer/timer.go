@@ -55,6 +55,7 @@ type Options struct {
 
 	slots   int64 // of the wheel; 0: wheelSlots. Tests use fewer.
 	maxOpen int   // 0: maxOpen. Tests use fewer.
+	budget  int   // 0: openBudget. Tests use fewer.
 }
 
 // limits are the settings that may change while the room is open.
@@ -74,6 +75,7 @@ type Timer struct {
 	precision  int64 // ms
 	rollWindow int64 // slots
 	maxOpen    int
+	openBudget int
 
 	log      *timerLog
 	wheel    *wheel
@@ -186,6 +188,10 @@ func (t *Timer) size() error {
 	t.maxOpen = t.o.maxOpen
 	if t.maxOpen == 0 {
 		t.maxOpen = maxOpen
+	}
+	t.openBudget = t.o.budget
+	if t.openBudget == 0 {
+		t.openBudget = openBudget
 	}
 	t.precision = int64(c.TimerPrecisionMs)
 	if t.precision < 1 || t.precision > 60_000 {

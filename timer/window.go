@@ -111,6 +111,8 @@ func (w *window) admit(key int64, e entry, r *request) {
 			w.cancels.add(key, r.key, r.topic, r.pos)
 		}
 	case !open:
+	case opening && w.opening.again && !w.opening.after.before(e.mark):
+		w.push(e) // it belongs to what was loaded before
 	case opening:
 		w.opening.add(e)
 	case w.partial != nil && w.partial.key == key:
