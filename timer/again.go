@@ -43,6 +43,9 @@ func (t *Timer) enqueueAgain(from, to, lateFrom int64, mark uint32, linked *int6
 	if q == nil {
 		return to, nil
 	}
+	for _, p := range t.allProgress() {
+		p.forget(lateFrom)
+	}
 	t.identify = true
 	defer func() { t.identify = false }()
 	now := t.o.Clock.NowMs()
@@ -127,7 +130,7 @@ func (t *Timer) doneOnce(r *request, rolled map[rollID]int, lateFrom int64) bool
 	r.u.written = max(r.stored, r.u.out-maxUnitDelay)
 	switch {
 	case r.due-1 >= t.progress.mark.out:
-		if r.queueOffset < lateFrom && !r.u.deletes() && t.progress.messageDone(r.due-1, r.queueOffset) {
+		if !r.u.deletes() && t.progress.messageDone(r.due-1, r.queueOffset) {
 			return true
 		}
 	case r.queueOffset >= lateFrom:

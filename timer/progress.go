@@ -56,6 +56,13 @@ func (p *progress) messageDone(out, queueOffset int64) bool {
 	return false
 }
 
+// forget takes back what is said about messages from a queue offset on: they came too late for their place, and get new units.
+func (p *progress) forget(queueOffset int64) {
+	for i := range p.barriers {
+		p.barriers[i].queue = min(p.barriers[i].queue, queueOffset)
+	}
+}
+
 // slotDone tells whether a unit at pos, in a slot that ends before end, was delivered together with the rest of its slot.
 func (p *progress) slotDone(end, pos int64) bool {
 	if end <= p.mark.out {

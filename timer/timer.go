@@ -327,11 +327,7 @@ func (t *Timer) watchClock(now int64) bool {
 		return true
 	}
 	t.o.Log.WithFields(logrus.Fields{"now": now, "before": t.progress.mark.out}).Info("the clock went back, timers wait for it")
-	all := []*progress{&t.progress, &t.safe, &t.durable, &t.undurable.p}
-	for i := range t.unsafe {
-		all = append(all, &t.unsafe[i].p)
-	}
-	for _, p := range all {
+	for _, p := range t.allProgress() {
 		if now-1 < p.mark.out {
 			p.stepBack(now, t.log.end, t.queueOffset)
 		}
@@ -349,6 +345,14 @@ func (t *Timer) watchClock(now int64) bool {
 		t.warn(now, "the timer checkpoint cannot be written, it will be tried again", err, nil)
 	}
 	return err == nil
+}
+
+func (t *Timer) allProgress() []*progress {
+	all := []*progress{&t.progress, &t.safe, &t.durable, &t.undurable.p}
+	for i := range t.unsafe {
+		all = append(all, &t.unsafe[i].p)
+	}
+	return all
 }
 
 // settle notes how far everything is delivered, and takes over what became safe.
