@@ -57,6 +57,8 @@ func pointer(v value) any {
 		return v.p
 	case *groupsValue:
 		return v.p
+	case *messagesValue:
+		return v.p
 	default:
 		return nil
 	}

@@ -116,6 +116,7 @@ func (c *Config) clone() *Config {
 	next := *c
 	next.origins = maps.Clone(c.origins)
 	next.Rocketd.Topics = slices.Clone(c.Rocketd.Topics)
+	next.Rocketd.Messages = slices.Clone(c.Rocketd.Messages)
 	next.Rocketd.Groups = slices.Clone(c.Rocketd.Groups)
 	return &next
 }

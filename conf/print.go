@@ -48,7 +48,7 @@ func (r Role) has(s Section) bool {
 // yamlScalar quotes text where YAML would read it as something else.
 func yamlScalar(v value) (string, error) {
 	switch v.(type) {
-	case *stringValue, *topicsValue, *groupsValue:
+	case *stringValue, *topicsValue, *groupsValue, *messagesValue:
 		quoted, err := yaml.Marshal(v.text())
 		if err != nil {
 			return "", err

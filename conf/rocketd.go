@@ -74,6 +74,9 @@ type Rocketd struct {
 	// Groups are created at start when missing; NAME[:RETRY_MAX_TIMES], or a mapping with name, retryMaxTimes,
 	// retryQueueNums, consumeEnable, consumeBroadcastEnable, consumeFromMinEnable and consumeMessageOrderly. Default: none.
 	Groups []GroupSpec
+	// Messages are sent at start, each once for each data directory: in YAML a list of mappings with topic, body, tags, keys, queue, delay (as
+	// 10m) and properties; elsewhere the same as JSON. Default: none.
+	Messages []MessageSpec
 }
 
 func (c *Rocketd) keys(k *keySet) {
@@ -104,4 +107,5 @@ func (c *Rocketd) keys(k *keySet) {
 	k.boolean("httpPprof", &c.HTTPPprof, false, acts)
 	k.add("topics", &topicsValue{&c.Topics}, []rule{acts})
 	k.add("groups", &groupsValue{&c.Groups}, []rule{acts})
+	k.add("messages", &messagesValue{&c.Messages}, []rule{acts})
 }

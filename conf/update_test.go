@@ -162,7 +162,7 @@ func TestSaveWithoutFile(t *testing.T) {
 }
 
 func TestYAMLIsReadBack(t *testing.T) {
-	sets := []string{"topics=a:4;b,type=FIFO,order=true", "groups=g:3,consumeEnable=false", "regionId=007", "brokerName=true", "maxMessageSize=5", "namesrv.listenPort=1"}
+	sets := []string{"topics=a:4;b,type=FIFO,order=true", "groups=g:3,consumeEnable=false", `messages=[{"topic":"a","body":"x: #1","queue":0,"delay":"10s","properties":{"k":"v"}}]`, "regionId=007", "brokerName=true", "maxMessageSize=5", "namesrv.listenPort=1"}
 	for _, changed := range []bool{false, true} {
 		c := load(t, Input{Sets: sets})
 		text, err := c.YAML(changed)

@@ -1,6 +1,8 @@
 package conf
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -75,6 +77,9 @@ func (r *yamlReader) text(name, value *yaml.Node) (string, bool) {
 		}
 		return value.Value, true
 	case yaml.SequenceNode:
+		if strings.TrimPrefix(name.Value, string(SectionRocketd)+".") == "messages" {
+			return r.messages(name, value)
+		}
 		parts := make([]string, 0, len(value.Content))
 		for _, item := range value.Content {
 			part, ok := r.item(name, resolveAlias(item))
@@ -87,6 +92,62 @@ func (r *yamlReader) text(name, value *yaml.Node) (string, bool) {
 	default:
 		r.problem(value, name.Value, "must be one value or a list")
 		return "", false
+	}
+}
+
+// messages turns a list of mappings into the JSON that the key messages reads.
+func (r *yamlReader) messages(name, list *yaml.Node) (string, bool) {
+	entries := make([]map[string]json.RawMessage, 0, len(list.Content))
+	for _, item := range list.Content {
+		item = resolveAlias(item)
+		if item.Kind != yaml.MappingNode {
+			r.problem(item, name.Value, "an entry must be a mapping with topic and body")
+			return "", false
+		}
+		entry := make(map[string]json.RawMessage, len(item.Content)/2)
+		for i := 0; i+1 < len(item.Content); i += 2 {
+			text, err := messageField(item.Content[i].Value, resolveAlias(item.Content[i+1]))
+			if err != nil {
+				r.problem(item.Content[i], name.Value, "%s: %v", item.Content[i].Value, err)
+				return "", false
+			}
+			entry[item.Content[i].Value] = text
+		}
+		entries = append(entries, entry)
+	}
+	text, err := json.Marshal(entries)
+	if err != nil {
+		r.problem(list, name.Value, "%v", err)
+		return "", false
+	}
+	return string(text), true
+}
+
+// messageField is one member of a message as JSON: the text of a scalar as it stands in the file, whatever YAML takes it for.
+func messageField(name string, value *yaml.Node) (json.RawMessage, error) {
+	switch {
+	case name == "properties":
+		fields := map[string]string{}
+		if err := value.Decode(&fields); err != nil {
+			return nil, errors.New("must be a mapping of names to values")
+		}
+		return json.Marshal(fields)
+	case name == "queue":
+		var n int32
+		if err := value.Decode(&n); err != nil {
+			return nil, errors.New("must be a whole number")
+		}
+		return json.Marshal(n)
+	case name == "keys" && value.Kind == yaml.SequenceNode:
+		var keys []string
+		if err := value.Decode(&keys); err != nil {
+			return nil, errors.New("must be a list of texts")
+		}
+		return json.Marshal(strings.Join(keys, " "))
+	case value.Kind != yaml.ScalarNode:
+		return nil, errors.New("must be one value")
+	default:
+		return json.Marshal(value.Value)
 	}
 }
 

@@ -99,6 +99,9 @@ func Start(ctx context.Context, o Options) (*Standalone, error) {
 			return nil, errors.Join(&StartError{Part: PartBroker, Err: err}, s.Close(ctx))
 		}
 	}
+	if err := s.seed(ctx, o); err != nil {
+		return nil, errors.Join(&StartError{Part: PartBroker, Err: err}, s.Close(ctx))
+	}
 	if o.Console {
 		if err := s.startConsole(o, warnings); err != nil {
 			return nil, errors.Join(&StartError{Part: PartConsole, Err: err}, s.Close(ctx))

@@ -53,6 +53,9 @@ topics:
   - {name: payments, queues: 4, type: FIFO, order: true}
 groups:
   - {name: billing, retryMaxTimes: 3}
+messages:
+  - {topic: orders, body: '{"id": 4711}', tags: created, keys: "4711"}
+  - {topic: orders, body: an hour later, delay: 1h}
 broker:
   flushDiskType: SYNC_FLUSH
   fileReservedTime: 48
