@@ -13,7 +13,7 @@ MODELCHECKS ?= 10000
 CRASH_ROUNDS ?= 110
 UNIT = $$(go list ./... | grep -v /integration)
 
-.PHONY: model console-test help run build test test-unit test-integration crash bench lint fuzz docs release cross clean
+.PHONY: bench-quick bench-go curves soak model console-test help run build test test-unit test-integration crash bench lint fuzz docs release cross clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -55,8 +55,21 @@ crash: ## CRASH_ROUNDS random kills of a broker under load, with each way of flu
 mqadmin-table: ## docs/mqadmin.md: mqadmin's sub-commands against Apache and rocketd
 	go test -count=1 -timeout 10m -run '^TestMQAdmin$$' ./integration -mqadmin-table $(CURDIR)/docs/mqadmin.md
 
-bench: ## benchmarks of the hot paths
+bench: ## rocketd beside Apache 5.5.0 and a bare server, about 25 minutes; BENCH="-rounds 1 -only TEXT -apache=false" as you like
+	go run ./integration/bench $(BENCH)
+
+bench-quick: ## the same in about 6 minutes: one round, shorter, without the rows that take long
+	go run ./integration/bench -quick -rounds 1 -scale 0.5 $(BENCH)
+
+bench-go: ## Go benchmarks of the hot paths
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+
+curves: ## docs/curves: cost per message as topics, queues, connections, store, timers and groups grow; CURVES="-most 0.1" for a smaller form
+	go run ./integration/bench -curves docs/curves $(CURVES)
+
+SOAK ?= 30m
+soak: ## full load for SOAK, and how the memory grew
+	go run ./integration/bench -soak $(SOAK)
 
 lint: ## gofmt, go vet and, when it is installed, golangci-lint
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/panjf2000/gnet/v2"
+	"github.com/panjf2000/gnet/v2" //nolint:depguard // the bare server is measured to see what the event loop itself costs
 )
 
 // bareServer parses the frame, reads code and opaque, and answers as SEND is answered: the limit of what a server on this
@@ -51,10 +51,10 @@ func (s *bareServer) OnTraffic(c gnet.Conn) gnet.Action {
 		if len(frame) < n {
 			break
 		}
-		code, opaque, body, _ := parseAnswer(frame[4:n])
-		out = appendBareAnswer(out, frame[4] == 1, code, opaque)
+		a := parseAnswer(frame[4:n])
+		out = appendBareAnswer(out, a.binary, a.opaque)
 		if s.file != nil {
-			record = append(record, body...)
+			record = append(record, a.body...)
 		}
 		used += n
 	}
@@ -65,14 +65,17 @@ func (s *bareServer) OnTraffic(c gnet.Conn) gnet.Action {
 		}
 		s.mu.Unlock()
 	}
-	_, _ = c.Discard(used)
-	_, _ = c.Write(out)
+	if used > 0 { // Discard takes 0 for everything
+		_, _ = c.Discard(used)
+		_, _ = c.Write(out)
+	}
 	return gnet.None
 }
 
+// bareFields are those of a send's answer.
 const bareFields = `"MSG_REGION":"DefaultRegion","TRACE_ON":"true","msgId":"7F00000100002A9F0000000000000064","queueId":"0","queueOffset":"1","transactionId":"0A0A0A0A00000000000000000000000A"`
 
-func appendBareAnswer(out []byte, isBinary bool, _, opaque int) []byte {
+func appendBareAnswer(out []byte, isBinary bool, opaque int) []byte {
 	if isBinary {
 		out = binary.BigEndian.AppendUint32(out, 4+21)
 		out = binary.BigEndian.AppendUint32(out, 21|1<<24)

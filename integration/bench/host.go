@@ -6,8 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +19,9 @@ type host struct {
 	cleanups []func()
 }
 
+// failed is what a helper's Fatal panics with; attempt turns it into an error.
+type failed string
+
 func newHost() *host { return &host{} }
 
 func (h *host) Helper()                        {}
@@ -29,19 +30,27 @@ func (h *host) Logf(format string, a ...any)   { fmt.Fprintf(os.Stderr, format+"
 func (h *host) Errorf(format string, a ...any) { h.Logf(format, a...) }
 func (h *host) Skipf(format string, a ...any)  { h.Fatalf(format, a...) }
 func (h *host) Fatal(a ...any)                 { h.Fatalf("%s", fmt.Sprint(a...)) }
+func (h *host) Fatalf(format string, a ...any) { panic(failed(fmt.Sprintf(format, a...))) }
 
-func (h *host) Fatalf(format string, a ...any) {
-	h.Logf(format, a...)
-	h.close()
-	os.Exit(1)
+// attempt runs fn and returns as an error what a helper gave up with.
+func attempt(fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			f, ok := p.(failed)
+			if !ok {
+				panic(p)
+			}
+			err = fmt.Errorf("%s", string(f))
+		}
+	}()
+	return fn()
 }
 
 func (h *host) TempDir() string {
 	base := os.Getenv("BENCH_DIR") // where the stores lie; the system's temporary folder when empty
 	dir, err := os.MkdirTemp(base, "rocketd-bench")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		h.Fatal(err)
 	}
 	h.dirs = append(h.dirs, dir)
 	return dir
@@ -58,29 +67,57 @@ func (h *host) close() {
 	h.cleanups, h.dirs = nil, nil
 }
 
-// side is one of the measured servers.
-type side struct {
-	name  string
-	start func(h *host, settings []string) *peer.Cluster
-	bare  string // "bare" or "append"; only SEND rows
+// Names of what is measured.
+const (
+	sideRocketd = "rocketd"
+	sideApache  = "apache"
+	sideBare    = "bare"
+	sideAppend  = "bare+append"
+)
+
+// target is a running broker, or the bare server.
+type target struct {
+	side    string
+	addr    string
+	namesrv string
+	dir     string
+	pid     int
+	cluster *peer.Cluster // nil: the bare server
+	o       options
 }
 
-func sides(o options) []side {
-	all := []side{
-		{name: "rocketd", start: func(h *host, settings []string) *peer.Cluster { return peer.StartRocketd(h, h.TempDir(), settings...) }},
-		{name: "bare", bare: "bare"},
-		{name: "bare+append", bare: "append"},
+// startTarget starts a side with a store in a new folder that prepare may fill before.
+func startTarget(h *host, side string, o options, settings []string, prepare func(dir string) error) (t *target, err error) {
+	t = &target{side: side, o: o}
+	err = attempt(func() error {
+		if side == sideBare || side == sideAppend {
+			t.addr, t.pid = bareProcess(h, side)
+			return nil
+		}
+		t.dir = h.TempDir()
+		if prepare != nil {
+			if err := prepare(t.dir); err != nil {
+				return err
+			}
+		}
+		t.startOn(h, t.dir, settings)
+		return nil
+	})
+	return t, err
+}
+
+// startOn starts the broker on a store that is there.
+func (t *target) startOn(h *host, dir string, settings []string) {
+	if t.side == sideApache {
+		t.cluster = peer.StartApache(h, dir, settings...)
+	} else {
+		t.cluster = peer.StartRocketd(h, dir, settings...)
 	}
-	if o.apache {
-		all = append(all, side{name: "apache", start: func(h *host, settings []string) *peer.Cluster {
-			return peer.StartApache(h, h.TempDir(), settings...)
-		}})
-	}
-	return all
+	t.addr, t.namesrv, t.pid = t.cluster.Broker, t.cluster.Namesrv, t.cluster.BrokerPID()
 }
 
 // bareProcess starts this program as the bare server.
-func bareProcess(h *host, kind string) (addr string, pid int) {
+func bareProcess(h *host, side string) (addr string, pid int) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		h.Fatal(err)
@@ -88,7 +125,7 @@ func bareProcess(h *host, kind string) (addr string, pid int) {
 	addr = l.Addr().String()
 	_ = l.Close()
 	spec := addr
-	if kind == "append" {
+	if side == sideAppend {
 		spec = "append:" + filepath.Join(h.TempDir(), "log") + "," + addr
 	}
 	self, err := os.Executable()
@@ -101,7 +138,7 @@ func bareProcess(h *host, kind string) (addr string, pid int) {
 		h.Fatal(err)
 	}
 	h.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	for range 200 {
+	for range 500 {
 		c, err := net.Dial("tcp", addr)
 		if err == nil {
 			_ = c.Close()
@@ -109,33 +146,6 @@ func bareProcess(h *host, kind string) (addr string, pid int) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	h.Fatalf("bare server does not come up")
+	h.Fatalf("the bare server does not come up")
 	return "", 0
-}
-
-// cpuSeconds is user plus system time of a process.
-func cpuSeconds(pid int) float64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(b)[strings.LastIndexByte(string(b), ')')+1:])
-	user, _ := strconv.ParseFloat(fields[11], 64)
-	system, _ := strconv.ParseFloat(fields[12], 64)
-	return (user + system) / 100
-}
-
-// anonymousMB is the process's memory that is not page cache.
-func anonymousMB(pid int) float64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, "RssAnon:"); ok {
-			kb, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-			return kb / 1024
-		}
-	}
-	return 0
 }

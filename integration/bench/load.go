@@ -3,29 +3,56 @@ package main
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// load is one way to ask the broker: frames go out on conns connections with at most inFlight unanswered on each.
+// load is one way to ask the broker: frames go out on conns connections with at most inFlight unanswered on each. A connection writes its
+// next requests for all answers that one read brought, as a pipelining client does.
 type load struct {
 	conns, inFlight int
-	requests        int // in all
-	// frame is the request with its opaque at opaqueAt: 4 bytes in binary headers, 9 digits in JSON ones.
-	frame    func(conn int) prebuilt
-	okCodes  []int
-	keepBody func(conn int, body []byte) // sees each answer's body when set
+	requests        int           // in all; 0: as many as fit into the time
+	during          time.Duration // for so long; 0: until requests are answered
+	// frame is the request of a connection: its opaque is patched for each request. Without next it is sent over and over.
+	frame func(conn int) prebuilt
+	// next makes each request anew.
+	next    func(conn, seq int) prebuilt
+	okCodes []int
+	// seen gets each answer and the number of its request on the connection. It runs on the connection's goroutine.
+	seen func(conn, seq int, a answer)
+	from func(conn int) net.Addr // local address, nil: any
 }
 
-// prebuilt is a frame whose opaque is patched for each request.
+// prebuilt is a frame that is patched for each request: its opaque, 4 bytes in binary headers and 9 digits in JSON ones; and its unique
+// key, if it has one.
 type prebuilt struct {
 	bytes    []byte
 	opaqueAt int
+	keyAt    int // 0: none
 	binary   bool
+}
+
+// keySeq numbers the runs of connections, so that no two messages have the same key.
+var keySeq atomic.Int32
+
+// setKey makes the unique key that of message seq of a run of a connection.
+func (p *prebuilt) setKey(run int32, seq int) {
+	if p.keyAt == 0 {
+		return
+	}
+	const digits = "0123456789ABCDEF"
+	n := uint64(run)<<32 | uint64(uint32(seq))
+	for i := len(sampleKey) - 1; i >= len(sampleKey)-16; i-- {
+		p.bytes[p.keyAt+i] = digits[n&15]
+		n >>= 4
+	}
 }
 
 func (p *prebuilt) setOpaque(n int) {
@@ -56,15 +83,21 @@ func (r loadResult) quantile(q float64) time.Duration {
 	return r.latencies[min(len(r.latencies)-1, int(q*float64(len(r.latencies))))]
 }
 
-// run sends all requests and waits for all answers.
+func (r loadResult) check() error {
+	if r.failed > 0 {
+		return fmt.Errorf("%d of %d requests failed, the first with %s", r.failed, len(r.latencies), r.firstFail)
+	}
+	return nil
+}
+
+// run sends the requests and waits for all answers.
 func (l load) run(addr string) (loadResult, error) {
-	per := l.requests / l.conns
 	results := make([]loadResult, l.conns)
 	errs := make([]error, l.conns)
 	var wait sync.WaitGroup
 	start := time.Now()
 	for c := range l.conns {
-		wait.Go(func() { results[c], errs[c] = l.one(addr, c, per) })
+		wait.Go(func() { results[c], errs[c] = l.one(addr, c) })
 	}
 	wait.Wait()
 	all := loadResult{took: time.Since(start)}
@@ -79,77 +112,174 @@ func (l load) run(addr string) (loadResult, error) {
 		}
 	}
 	slices.Sort(all.latencies)
-	return all, nil
+	return all, all.check()
 }
 
-func (l load) one(addr string, conn, requests int) (loadResult, error) {
-	var r loadResult
-	c, err := net.Dial("tcp", addr)
+// pipe is one connection of a load.
+type pipe struct {
+	load     load
+	conn     int
+	in       *bufio.Reader
+	out      *bufio.Writer
+	frame    prebuilt
+	limit    int
+	deadline time.Time
+	sent     int
+	keys     int32       // of keySeq
+	sentAt   []time.Time // by slot
+	seqOf    []int       // by slot
+	free     []int       // slots
+	buf      []byte
+	result   loadResult
+}
+
+func (l load) one(addr string, conn int) (loadResult, error) {
+	dialer := net.Dialer{Timeout: 20 * time.Second}
+	if l.from != nil {
+		dialer.LocalAddr = l.from(conn)
+	}
+	c, err := dialer.Dial("tcp", addr)
 	if err != nil {
-		return r, err
+		return loadResult{}, err
 	}
 	defer c.Close()
-	p := l.frame(conn)
-	sentAt := make([]time.Time, l.inFlight)
-	free := make(chan int, l.inFlight)
+	p := &pipe{
+		load: l, conn: conn, in: bufio.NewReaderSize(c, 64<<10), out: bufio.NewWriterSize(c, 256<<10),
+		sentAt: make([]time.Time, l.inFlight), seqOf: make([]int, l.inFlight), limit: 1 << 62, keys: keySeq.Add(1),
+	}
+	if l.requests > 0 {
+		p.limit = l.requests / l.conns
+		if conn < l.requests%l.conns {
+			p.limit++
+		}
+	}
+	if l.during > 0 {
+		p.deadline = time.Now().Add(l.during)
+	}
 	for i := range l.inFlight {
-		free <- i
+		p.free = append(p.free, i)
 	}
-	r.latencies = make([]time.Duration, 0, requests)
-	writeErr := make(chan error, 1)
-	var slots sync.Mutex
-	go func() {
-		w := bufio.NewWriterSize(c, 256<<10)
-		for range requests {
-			var slot int
-			select {
-			case slot = <-free:
-			default:
-				if err := w.Flush(); err != nil {
-					writeErr <- err
-					return
-				}
-				slot = <-free
-			}
-			p.setOpaque(opaqueBase + slot)
-			slots.Lock()
-			sentAt[slot] = time.Now()
-			slots.Unlock()
-			if _, err := w.Write(p.bytes); err != nil {
-				writeErr <- err
-				return
+	if l.next == nil {
+		p.frame = l.frame(conn)
+	}
+	return p.result, p.run()
+}
+
+func (p *pipe) run() error {
+	for {
+		if err := p.fill(); err != nil {
+			return fmt.Errorf("write request %d of a connection: %w", p.sent, err)
+		}
+		if len(p.free) == p.load.inFlight {
+			return nil
+		}
+		for first := true; first || p.in.Buffered() > 0; first = false {
+			if err := p.takeAnswer(); err != nil {
+				return fmt.Errorf("read answer: %w", err)
 			}
 		}
-		writeErr <- w.Flush()
-	}()
-	in := bufio.NewReaderSize(c, 256<<10)
+	}
+}
+
+// fill writes requests until as many as may are on their way.
+func (p *pipe) fill() error {
+	now := time.Now()
+	if !p.deadline.IsZero() && now.After(p.deadline) {
+		p.limit = 0
+	}
+	for len(p.free) > 0 && p.sent < p.limit {
+		slot := p.free[len(p.free)-1]
+		p.free = p.free[:len(p.free)-1]
+		if p.load.next != nil {
+			p.frame = p.load.next(p.conn, p.sent)
+		}
+		p.frame.setOpaque(opaqueBase + slot)
+		p.frame.setKey(p.keys, p.sent)
+		p.sentAt[slot], p.seqOf[slot] = now, p.sent
+		p.sent++
+		if _, err := p.out.Write(p.frame.bytes); err != nil {
+			return err
+		}
+	}
+	return p.out.Flush()
+}
+
+func (p *pipe) takeAnswer() error {
+	frame, err := readFrame(p.in, &p.buf)
+	if err != nil {
+		return err
+	}
+	a := parseAnswer(frame)
+	slot := a.opaque - opaqueBase
+	if slot < 0 || slot >= p.load.inFlight {
+		return fmt.Errorf("opaque %d was not asked with", a.opaque)
+	}
+	r := &p.result
+	r.latencies = append(r.latencies, time.Since(p.sentAt[slot]))
+	if !slices.Contains(p.load.okCodes, a.code) {
+		if r.failed++; r.firstFail == "" {
+			r.firstFail = fmt.Sprintf("code %d %.200s", a.code, a.header)
+		}
+	}
+	if p.load.seen != nil {
+		p.load.seen(p.conn, p.seqOf[slot], a)
+	}
+	p.free = append(p.free, slot)
+	return nil
+}
+
+// call asks once.
+func call(addr string, frame prebuilt) (answer, error) {
+	c, err := net.DialTimeout("tcp", addr, 5*time.Second)
+	if err != nil {
+		return answer{}, err
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		return answer{}, err
+	}
+	if _, err := c.Write(frame.bytes); err != nil {
+		return answer{}, err
+	}
 	var buf []byte
-	for range requests {
-		frame, err := readFrame(in, &buf)
-		if err != nil {
-			return r, fmt.Errorf("read answer: %w", err)
-		}
-		code, opaque, body, remark := parseAnswer(frame)
-		slot := opaque - opaqueBase
-		if slot < 0 || slot >= l.inFlight {
-			return r, fmt.Errorf("answer with opaque %d", opaque)
-		}
-		slots.Lock()
-		took := time.Since(sentAt[slot])
-		slots.Unlock()
-		r.latencies = append(r.latencies, took)
-		if !slices.Contains(l.okCodes, code) {
-			r.failed++
-			if r.firstFail == "" {
-				r.firstFail = fmt.Sprintf("code %d %s", code, remark)
-			}
-		}
-		if l.keepBody != nil {
-			l.keepBody(conn, body)
-		}
-		free <- slot
+	b, err := readFrame(bufio.NewReader(c), &buf)
+	if err != nil {
+		return answer{}, err
 	}
-	return r, <-writeErr
+	return parseAnswer(b), nil
+}
+
+// endOf is the sum of the ends of a topic's queues.
+func endOf(addr, topic string, queues int) (int64, error) {
+	sum := int64(0)
+	for q := range queues {
+		a, err := call(addr, jsonFrame(30, [][2]string{{"topic", topic}, {"queueId", fmt.Sprint(q)}}, nil))
+		if err != nil {
+			return 0, err
+		}
+		sum += a.number("offset")
+	}
+	return sum, nil
+}
+
+var errLate = errors.New("not all messages arrived in time")
+
+// awaitEnd waits until the queues of a topic hold so many messages.
+func awaitEnd(addr, topic string, queues int, want int64, within time.Duration) error {
+	deadline := time.Now().Add(within)
+	for {
+		n, err := endOf(addr, topic, queues)
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return err
+		}
+		if n >= want {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%w: topic %s has %d of %d after %v", errLate, topic, n, want, within)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 func readFrame(in *bufio.Reader, buf *[]byte) ([]byte, error) {
@@ -164,44 +294,4 @@ func readFrame(in *bufio.Reader, buf *[]byte) ([]byte, error) {
 	*buf = (*buf)[:n]
 	_, err := io.ReadFull(in, *buf)
 	return *buf, err
-}
-
-// parseAnswer finds code, opaque, body and the start of the remark in a frame without its length field.
-func parseAnswer(frame []byte) (code, opaque int, body []byte, remark string) {
-	word := binary.BigEndian.Uint32(frame)
-	header := frame[4 : 4+word&0xFFFFFF]
-	body = frame[4+word&0xFFFFFF:]
-	if word>>24 == 1 {
-		return int(int16(binary.BigEndian.Uint16(header))), int(int32(binary.BigEndian.Uint32(header[5:]))), body, string(header[17:min(len(header), 100)])
-	}
-	return jsonInt(header, `"code":`), jsonInt(header, `"opaque":`), body, string(header)
-}
-
-func jsonInt(header []byte, key string) int {
-	i := indexOf(header, key)
-	if i < 0 {
-		return -1
-	}
-	n, sign := 0, 1
-	for _, b := range header[i+len(key):] {
-		switch {
-		case b == '-':
-			sign = -1
-		case b >= '0' && b <= '9':
-			n = n*10 + int(b-'0')
-		case b == ' ':
-		default:
-			return n * sign
-		}
-	}
-	return n * sign
-}
-
-func indexOf(b []byte, s string) int {
-	for i := 0; i+len(s) <= len(b); i++ {
-		if string(b[i:i+len(s)]) == s {
-			return i
-		}
-	}
-	return -1
 }

@@ -5,64 +5,179 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"sort"
-	"strings"
+	"time"
+
+	"github.com/rocketd/rocketd/integration/peer"
 )
+
+type options struct {
+	rounds int
+	scale  float64
+	rows   string
+	apache bool
+	quick  bool
+	at     string
+	pid    int
+}
+
+// errSkipped says that a side does not take part in a row.
+var errSkipped = errors.New("not measured on this side")
 
 func main() {
 	var o options
-	flag.IntVar(&o.rounds, "rounds", 3, "rounds of each row on each broker; medians are printed")
-	flag.Float64Var(&o.scale, "scale", 1, "factor on the number of messages of each row")
-	flag.StringVar(&o.only, "only", "", "rows whose name holds this text")
+	flag.IntVar(&o.rounds, "rounds", 3, "rounds of each row on each broker, which alternate; medians are printed")
+	flag.Float64Var(&o.scale, "scale", 1, "factor on the length of each row")
+	flag.StringVar(&o.rows, "only", "", "rows whose name holds this text, or one of several split by |")
 	flag.BoolVar(&o.apache, "apache", true, "measure Apache's broker too (needs a JDK and Maven)")
+	flag.BoolVar(&o.quick, "quick", false, "leave out the rows that take long")
 	bare := flag.String("bare", "", "internal: serve as the bare server on this address; \"append:FILE\" in front also writes")
+	flag.StringVar(&o.at, "at", "", "measure the broker that runs at this address instead of starting any, for profiles of it")
+	flag.IntVar(&o.pid, "pid", 0, "with -at: the broker's process")
+	curvesTo := flag.String("curves", "", "measure the growth curves of rocketd instead, into this folder; -only picks some by their file's name")
+	most := flag.Float64("most", 1, "with -curves: leave out points beyond this share of a curve's largest")
+	soakFor := flag.Duration("soak", 0, "put full load on rocketd for so long instead, and report its memory")
 	flag.Parse()
 	if *bare != "" {
 		serveBare(*bare)
 		return
 	}
+	run := table
+	switch {
+	case o.at != "":
+		run = running
+	case *curvesTo != "":
+		run = func(o options) error { return drawCurves(o, *curvesTo, *most) }
+	case *soakFor > 0:
+		run = func(o options) error { return soak(o, *soakFor) }
+	}
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// table measures the rows and prints them.
+func table(o options) error {
+	begun := time.Now()
+	if o.apache && os.Getenv("APACHE_HEAP") == "" {
+		if err := os.Setenv("APACHE_HEAP", "2g"); err != nil {
+			return err
+		}
+	}
 	h := newHost()
 	defer h.close()
+	if err := attempt(func() error { // build before anything is measured
+		peer.Rocketd(h)
+		if o.apache {
+			peer.NeedJava(h)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
 	var rows []row
-	for _, r := range allRows(o.scale) {
-		if o.only == "" || strings.Contains(r.name, o.only) {
+	for _, r := range allRows() {
+		if o.only(r) {
 			rows = append(rows, r)
 		}
 	}
-	results := map[string]map[string][]figures{}
+	var l limits
+	if err := attempt(func() (err error) { l, err = measureLimits(h.TempDir(), o.scale); return err }); err != nil {
+		return err
+	}
+	h.close()
+	res := results{}
 	for round := range o.rounds {
-		for _, s := range sides(o) {
-			for _, r := range rows {
-				f, err := measure(h, s, r)
-				if errors.Is(err, errSkipped) {
-					continue
-				}
-				if err != nil {
-					fmt.Fprintf(os.Stderr, "round %d, %s, %s: %v\n", round, s.name, r.name, err)
-					continue
-				}
-				if results[r.name] == nil {
-					results[r.name] = map[string][]figures{}
-				}
-				results[r.name][s.name] = append(results[r.name][s.name], f)
-				fmt.Fprintf(os.Stderr, "round %d, %s, %s: %s\n", round, s.name, r.name, f)
+		for _, g := range allGroups() {
+			for _, side := range o.sides(round) {
+				runGroup(o, g, side, round, rows, res)
 			}
 		}
 	}
-	printTable(os.Stdout, rows, sides(o), results)
-}
-
-type options struct {
-	rounds int
-	scale  float64
-	only   string
-	apache bool
-}
-
-func median(all []float64) float64 {
-	if len(all) == 0 {
-		return 0
+	for _, r := range rows {
+		if r.alone == nil {
+			continue
+		}
+		for _, side := range o.sides(0) {
+			runAlone(h, o, r, side, res)
+		}
 	}
-	sort.Float64s(all)
-	return all[len(all)/2]
+	res.print(os.Stdout, rows)
+	l.print(os.Stdout)
+	fmt.Printf("\n%d rounds, scale %g, took %v.\n", o.rounds, o.scale, time.Since(begun).Round(time.Second))
+	return nil
+}
+
+// sides are measured in this order, which turns with the rounds.
+func (o options) sides(round int) []string {
+	sides := []string{sideRocketd, sideBare, sideAppend}
+	if o.apache {
+		sides = append(sides, sideApache)
+	}
+	if round%2 == 1 {
+		sides[0], sides[len(sides)-1] = sides[len(sides)-1], sides[0]
+	}
+	return sides
+}
+
+// runGroup runs the rows of a group on one side.
+func runGroup(o options, g group, side string, round int, rows []row, res results) {
+	h := newHost()
+	defer h.close()
+	var t *target
+	isBare := side == sideBare || side == sideAppend
+	for _, r := range rows {
+		if r.group != g.name || r.alone != nil || r.once && round > 0 || isBare && !r.bare {
+			continue
+		}
+		if t == nil {
+			var err error
+			if t, err = startTarget(h, side, o, g.settings, g.prepare); err != nil {
+				fmt.Fprintf(os.Stderr, "round %d, %s does not start: %v\n", round, side, err)
+				return
+			}
+			time.Sleep(500 * time.Millisecond)
+		}
+		var f figures
+		err := attempt(func() (err error) { f, err = r.run(t); return err })
+		report(round, side, r, f, err, res)
+	}
+}
+
+func runAlone(h *host, o options, r row, side string, res results) {
+	if side == sideBare || side == sideAppend {
+		return
+	}
+	var f figures
+	err := attempt(func() (err error) { f, err = r.alone(h, side, o); return err })
+	h.close()
+	report(0, side, r, f, err, res)
+}
+
+func report(round int, side string, r row, f figures, err error, res results) {
+	switch {
+	case errors.Is(err, errSkipped):
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "%s round %d, %s, %s: %v\n", time.Now().Format(time.TimeOnly), round, side, r.name, err)
+	default:
+		res.add(r.name, side, f)
+		if r.unit != "" {
+			fmt.Fprintf(os.Stderr, "%s round %d, %s, %s: %s %s\n", time.Now().Format(time.TimeOnly), round, side, r.name, number(f.cpu), r.unit)
+			return
+		}
+		fmt.Fprintf(os.Stderr, "%s round %d, %s, %s: %s\n", time.Now().Format(time.TimeOnly), round, side, r.name, f)
+	}
+}
+
+// running measures rows on a broker that runs already.
+func running(o options) error {
+	t := &target{side: "running", addr: o.at, pid: o.pid, o: o}
+	for _, r := range allRows() {
+		if !o.only(r) || r.alone != nil {
+			continue
+		}
+		f, err := r.run(t)
+		report(0, t.side, r, f, err, results{})
+	}
+	return nil
 }

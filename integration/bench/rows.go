@@ -1,176 +1,211 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
-	"io"
-	"sync/atomic"
-	"text/tabwriter"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 )
 
-// figures of one row in one round.
-type figures struct {
-	cpuPerMillion float64 // seconds of the server's CPU per million messages
-	perSecond     float64
-	p50, p99      time.Duration
-	anonMB        float64
-}
-
-func (f figures) String() string {
-	return fmt.Sprintf("%.2f s CPU/M, %.0f/s, p50 %v, p99 %v, %.0f MB", f.cpuPerMillion, f.perSecond, f.p50.Round(time.Microsecond), f.p99.Round(time.Microsecond), f.anonMB)
-}
-
-// row is one line of the table.
+// row is one line of a table.
 type row struct {
+	name   string
+	group  string // rows of one group share a running broker, in their order
+	target string // what was aimed at, as the table shows it
+	unit   string // of the only figure; "": CPU seconds per million messages and what goes with them
+	bare   bool   // also on the bare servers
+	once   bool   // not repeated by each round
+	long   bool   // left out of the quick form
+	run    func(t *target) (figures, error)
+	// alone starts its brokers by itself: for rows about starting. group is then the row's own.
+	alone func(h *host, side string, o options) (figures, error)
+}
+
+// group is what the brokers of some rows have in common.
+type group struct {
 	name     string
 	settings []string
-	messages int // per request
-	warm     load
-	load     load
-	bare     bool                                           // also on the bare servers
-	measure  func(addr string) (float64, loadResult, error) // instead of load: messages and what was seen
+	prepare  func(dir string) error // fills the store's folder before the start
 }
 
-func allRows(scale float64) []row {
-	n := func(requests int) int { return max(1000, int(float64(requests)*scale)) }
-	send := func(name string, size, conns, inFlight, requests int, binaryHeader bool, settings ...string) row {
-		build := jsonFrame
-		if binaryHeader {
-			build = binaryFrame
+// manyTopics is the number of topics of the group of that name.
+const manyTopics = 10_000
+
+func allGroups() []group {
+	return []group{
+		{name: "plain"},
+		{name: "sync", settings: []string{"flushDiskType=SYNC_FLUSH"}},
+		{name: "topics", prepare: func(dir string) error { return writeTopics(dir, manyTopics, 1) }},
+		{name: "java"},
+	}
+}
+
+// writeTopics leaves a table of topics t0, t1 … for a broker that starts.
+func writeTopics(dir string, n, queues int) error {
+	topics := map[string]any{}
+	for i := range n {
+		name := fmt.Sprintf("t%d", i)
+		topics[name] = map[string]any{
+			"attributes": map[string]string{}, "order": false, "perm": 6, "readQueueNums": queues, "writeQueueNums": queues,
+			"topicFilterType": "SINGLE_TAG", "topicName": name, "topicSysFlag": 0,
 		}
-		l := load{conns: conns, inFlight: inFlight, requests: n(requests), okCodes: []int{0}, frame: func(conn int) prebuilt {
-			return build(310, sendFields("bench", conn%4, uniqueKey, false), payload(size))
+	}
+	table := map[string]any{
+		"dataVersion":      map[string]int64{"counter": 1, "stateVersion": 0, "timestamp": time.Now().UnixMilli()},
+		"topicConfigTable": topics,
+	}
+	b, err := json.Marshal(table)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "config"), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "config", "topics.json"), b, 0o644)
+}
+
+func allRows() []row {
+	rows := []row{
+		{name: "idle: CPU", group: "plain", unit: "% of a core", target: "< 0.5", once: true, run: idleCPU},
+		{name: "idle: anonymous memory", group: "plain", unit: "MB", target: "< 25", once: true, run: idleMemory},
+		{name: "200 parked long polls: CPU", group: "plain", unit: "% of a core", target: "< 0.5", once: true, run: parked},
+		sendRow("SEND 1 KB, JSON header, 8 x 16 pipelined", "<= 3", 1024, 8, 16, jsonFrame),
+		sendRow("SEND 1 KB, ROCKETMQ header, 8 x 16", "<= 2.2", 1024, 8, 16, binaryFrame),
+		sendRow("SEND 128 B, JSON, 8 x 16", "<= 2.5", 128, 8, 16, jsonFrame),
+		sendRow("SEND 1 KB, one connection in lock-step", "<= 17", 1024, 1, 1, jsonFrame),
+		sendRow("SEND 64 KB, JSON, 4 x 4", "<= 50", 64<<10, 4, 4, jsonFrame),
+		batchRow(),
+		{name: "PULL 1 KB, 32 per pull, JSON, hot", group: "plain", target: "<= 0.5", run: pullHot},
+		{name: "end-to-end at 1,000/s over long polling", group: "plain", target: "<= 60", run: endToEnd},
+		{name: "transactions: half, commit, delivered", group: "plain", run: transactions},
+		{name: "retry: sent back, delivered again", group: "plain", run: retries},
+		{name: "timers, put and delivered", group: "plain", target: "<= 15", run: timers},
+		{name: "delay levels, put and delivered", group: "plain", target: "<= 15", run: delayLevels},
+		{name: "memory after all of the above", group: "plain", unit: "MB", target: "<= 150", once: true, run: memoryNow},
+		{name: "PULL 1 KB, 32 per pull, JSON, cold", group: "plain", long: true, once: true, run: pullCold},
+		{name: "SEND 1 KB, JSON, 8 x 16, to 10,000 topics", group: "topics", once: true, run: sendToTopics(manyTopics)},
+		{name: "Apache's benchmark Producer, 16 threads, 1 KB", group: "java", once: true, long: true, run: javaProducer},
+		{name: "Apache's benchmark Producer and Consumer, 1 KB", group: "java", once: true, long: true, run: javaBoth},
+		{name: "5,000 idle connections with heartbeats: memory added", group: "java", unit: "MB", target: "<= 40", once: true, run: idleConnections(5_000, true)},
+		{name: "5,000 idle connections with heartbeats: CPU", group: "java", unit: "% of a core", once: true, run: idleConnections(5_000, false)},
+		{name: "50,000 idle connections with heartbeats: memory added", group: "java", unit: "MB", once: true, long: true, run: idleConnections(50_000, true)},
+		{name: "50,000 idle connections with heartbeats: CPU", group: "java", unit: "% of a core", once: true, long: true, run: idleConnections(50_000, false)},
+	}
+	for _, r := range []row{
+		sendRow("SYNC_FLUSH 1 KB, JSON, 8 x 16", "<= 6", 1024, 8, 16, jsonFrame),
+		sendRow("SYNC_FLUSH 1 KB, JSON, one connection in lock-step", "<= 60", 1024, 1, 1, jsonFrame),
+	} {
+		r.group, r.bare = "sync", false
+		rows = append(rows, r)
+	}
+	return append(rows, startRows()...)
+}
+
+// warmUp is how long a row runs before it is measured: a JVM needs some.
+func (o options) warmUp() time.Duration { return time.Duration(float64(time.Second) * o.scale) }
+
+// measured is how long a row is measured.
+func (o options) measured() time.Duration { return time.Duration(3 * float64(time.Second) * o.scale) }
+
+// count is a number of messages, scaled.
+func (o options) count(n int) int { return max(1000, int(float64(n)*o.scale)) }
+
+// through runs a load, first to warm up, and measures the second time. Each request is so many messages.
+func through(t *target, l load, messages int) (figures, meter, float64, error) {
+	l.during = t.o.warmUp()
+	if _, err := l.run(t.addr); err != nil {
+		return figures{}, meter{}, 0, err
+	}
+	l.during = t.o.measured()
+	m := t.meter()
+	r, err := l.run(t.addr)
+	if err != nil {
+		return figures{}, m, 0, err
+	}
+	n := float64(len(r.latencies) * messages)
+	f := m.figures(n)
+	f.perSecond = n / r.took.Seconds()
+	f.latency(r)
+	return f, m, n, nil
+}
+
+func sendRow(name, aim string, size, conns, inFlight int, build func(int, [][2]string, []byte) prebuilt) row {
+	return row{name: name, target: aim, group: "plain", bare: true, run: func(t *target) (figures, error) {
+		l := load{conns: conns, inFlight: inFlight, okCodes: []int{ok}, frame: func(conn int) prebuilt {
+			return build(codeSend, sendFields("bench", conn%4, properties, false), payload(size))
 		}}
-		warm := l
-		warm.requests = n(requests / 10)
-		return row{name: name, messages: 1, load: l, warm: warm, bare: len(settings) == 0, settings: settings}
-	}
-	batch := func() row {
-		l := load{conns: 4, inFlight: 4, requests: n(20000), okCodes: []int{0}, frame: func(conn int) prebuilt {
-			return jsonFrame(320, sendFields("bench", conn%4, uniqueKey, true), batchBody(32, 1024))
+		f, m, n, err := through(t, l, 1)
+		if err != nil {
+			return f, err
+		}
+		return m.stored(f, n), nil
+	}}
+}
+
+func batchRow() row {
+	return row{name: "batch of 32 x 1 KB, per message", target: "<= 0.8", group: "plain", bare: true, run: func(t *target) (figures, error) {
+		l := load{conns: 4, inFlight: 4, okCodes: []int{ok}, frame: func(conn int) prebuilt {
+			return jsonFrame(codeSendBatch, sendFields("bench", conn%4, uniqueKey, true), batchBody(32, 1024))
 		}}
-		warm := l
-		warm.requests = n(1000)
-		return row{name: "batch of 32 x 1 KB", messages: 32, load: l, warm: warm}
-	}
-	return []row{
-		send("SEND 1 KB, JSON, 8 x 16", 1024, 8, 16, 500000, false),
-		send("SEND 1 KB, ROCKETMQ, 8 x 16", 1024, 8, 16, 500000, true),
-		send("SEND 128 B, JSON, 8 x 16", 128, 8, 16, 500000, false),
-		send("SEND 1 KB, lock-step", 1024, 1, 1, 60000, false),
-		send("SEND 64 KB, JSON, 4 x 4", 65536, 4, 4, 20000, false),
-		batch(),
-		send("SYNC_FLUSH 1 KB, 8 x 16", 1024, 8, 16, 100000, false, "flushDiskType=SYNC_FLUSH"),
-		send("SYNC_FLUSH 1 KB, lock-step", 1024, 1, 1, 3000, false, "flushDiskType=SYNC_FLUSH"),
-		{name: "PULL 1 KB, 32 a pull", measure: func(addr string) (float64, loadResult, error) { return pullRow(addr, n(20000)) }},
-		{name: "PULL idle: 200 parked for 5 s", measure: parkedRow},
-	}
+		f, m, n, err := through(t, l, 32)
+		if err != nil {
+			return f, err
+		}
+		return m.stored(f, n), nil
+	}}
 }
 
-// pullRow fills a queue and reads it from the start again and again: hot.
-func pullRow(addr string, pulls int) (float64, loadResult, error) {
-	fill := load{conns: 1, inFlight: 64, requests: 20000, okCodes: []int{0}, frame: func(int) prebuilt {
-		return jsonFrame(310, sendFields("bench", 0, uniqueKey, false), payload(1024))
-	}}
-	if _, err := fill.run(addr); err != nil {
-		return 0, loadResult{}, err
-	}
-	l := load{conns: 8, inFlight: 4, requests: pulls, okCodes: []int{0}, frame: func(conn int) prebuilt {
-		return jsonFrame(11, [][2]string{
-			{"consumerGroup", "G"}, {"topic", "bench"}, {"queueId", "0"}, {"queueOffset", fmt.Sprint(conn * 1000)}, {"maxMsgNums", "32"}, {"sysFlag", "4"},
-			{"commitOffset", "0"}, {"suspendTimeoutMillis", "0"}, {"subscription", "*"}, {"subVersion", "0"}, {"expressionType", "TAG"},
-		}, nil)
-	}}
-	var bytes atomic.Int64
-	l.keepBody = func(_ int, body []byte) { bytes.Add(int64(len(body))) }
-	r, err := l.run(addr)
-	return float64(pulls * 32), r, err
-}
-
-// parkedRow holds 200 long polls for five seconds. Its "messages" are a million seconds: CPU per million becomes CPU seconds per second.
-func parkedRow(addr string) (float64, loadResult, error) {
-	l := load{conns: 200, inFlight: 1, requests: 200, okCodes: []int{19}, frame: func(conn int) prebuilt {
-		return jsonFrame(11, [][2]string{
-			{"consumerGroup", "G"}, {"topic", "TBW102"}, {"queueId", fmt.Sprint(conn % 8)}, {"queueOffset", "0"}, {"maxMsgNums", "32"}, {"sysFlag", "6"},
-			{"commitOffset", "0"}, {"suspendTimeoutMillis", "5000"}, {"subscription", "*"}, {"subVersion", "0"}, {"expressionType", "TAG"},
-		}, nil)
-	}}
-	r, err := l.run(addr)
-	return 1e6 * r.took.Seconds(), r, err
-}
-
-func measure(h *host, s side, r row) (figures, error) {
-	if s.bare != "" && !r.bare {
-		return figures{}, errSkipped
-	}
-	var addr string
-	var pid int
-	if s.bare != "" {
-		addr, pid = bareProcess(h, s.bare)
-	} else {
-		c := s.start(h, r.settings)
-		addr, pid = c.Broker, c.BrokerPID()
-		time.Sleep(500 * time.Millisecond)
-	}
-	defer h.close()
-	if r.warm.requests > 0 {
-		if _, err := r.warm.run(addr); err != nil {
+// sendToTopics sends to each topic in turn.
+func sendToTopics(topics int) func(t *target) (figures, error) {
+	return func(t *target) (figures, error) {
+		body := payload(1024)
+		frames := make([]prebuilt, topics)
+		for i := range frames {
+			frames[i] = jsonFrame(codeSend, sendFields(fmt.Sprintf("t%d", i), 0, properties, false), body)
+		}
+		const conns = 8
+		// Every topic once: queues are made, directories too.
+		first := load{conns: conns, inFlight: 16, requests: topics, okCodes: []int{ok}}
+		first.next = func(conn, seq int) prebuilt { return own(frames[(seq*conns+conn)%topics]) }
+		if _, err := first.run(t.addr); err != nil {
 			return figures{}, err
 		}
+		l := first
+		l.requests = 0
+		f, m, n, err := through(t, l, 1)
+		if err != nil {
+			return f, err
+		}
+		return m.stored(f, n), nil
 	}
-	before := cpuSeconds(pid)
-	var result loadResult
-	var messages float64
-	var err error
-	if r.measure != nil {
-		messages, result, err = r.measure(addr)
-	} else {
-		result, err = r.load.run(addr)
-		messages = float64(r.load.requests * r.messages)
-	}
-	if err != nil {
-		return figures{}, err
-	}
-	if result.failed > 0 {
-		return figures{}, fmt.Errorf("%d of %d failed: %s", result.failed, len(result.latencies), result.firstFail)
-	}
-	return figures{
-		cpuPerMillion: (cpuSeconds(pid) - before) / messages * 1e6,
-		perSecond:     messages / result.took.Seconds(),
-		p50:           result.quantile(0.5), p99: result.quantile(0.99), anonMB: anonymousMB(pid),
-	}, nil
 }
 
-type skipped struct{}
+// own copies a frame: connections patch theirs.
+func own(p prebuilt) prebuilt {
+	p.bytes = append([]byte(nil), p.bytes...)
+	return p
+}
 
-func (skipped) Error() string { return "not measured on this side" }
+func idleCPU(t *target) (figures, error) {
+	time.Sleep(time.Duration(3 * float64(time.Second) * t.o.scale)) // what the start left to do
+	return single(100 * cpuShare(t.pid, time.Duration(10*float64(time.Second)*t.o.scale))), nil
+}
 
-var errSkipped error = skipped{}
+func idleMemory(t *target) (figures, error) { return single(anonymousMB(t.pid)), nil }
 
-func printTable(w io.Writer, rows []row, all []side, results map[string]map[string][]figures) {
-	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
-	fmt.Fprintln(t, "| row | side | broker CPU s per million | messages/s | p50 ms | p99 ms | anonymous MB |")
-	fmt.Fprintln(t, "| --- | --- | --- | --- | --- | --- | --- |")
-	pick := func(fs []figures, f func(figures) float64) float64 {
-		values := make([]float64, len(fs))
-		for i := range fs {
-			values[i] = f(fs[i])
-		}
-		return median(values)
+func memoryNow(t *target) (figures, error) { return single(anonymousMB(t.pid)), nil }
+
+// only tells whether a row is wanted.
+func (o options) only(r row) bool {
+	if o.quick && r.long {
+		return false
 	}
-	for _, r := range rows {
-		for _, s := range all {
-			fs := results[r.name][s.name]
-			if len(fs) == 0 {
-				continue
-			}
-			fmt.Fprintf(t, "| %s | %s | %.2f | %.0f | %.3f | %.2f | %.0f |\n", r.name, s.name,
-				pick(fs, func(f figures) float64 { return f.cpuPerMillion }),
-				pick(fs, func(f figures) float64 { return f.perSecond }),
-				pick(fs, func(f figures) float64 { return float64(f.p50.Microseconds()) / 1000 }),
-				pick(fs, func(f figures) float64 { return float64(f.p99.Microseconds()) / 1000 }),
-				pick(fs, func(f figures) float64 { return f.anonMB }))
+	for _, word := range strings.Split(o.rows, "|") {
+		if strings.Contains(r.name, word) {
+			return true
 		}
 	}
-	_ = t.Flush()
+	return false
 }

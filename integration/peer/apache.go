@@ -34,6 +34,15 @@ func Java(home string, jvm []string, class string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// ApacheHeap is the JVM options for the memory of Apache's broker: APACHE_HEAP of the environment, or 1g at most.
+func ApacheHeap() []string {
+	heap := os.Getenv("APACHE_HEAP")
+	if heap == "" {
+		return []string{"-Xms256m", "-Xmx1g", "-XX:MaxDirectMemorySize=1g"}
+	}
+	return []string{"-Xms" + heap, "-Xmx" + heap, "-XX:MaxDirectMemorySize=" + heap}
+}
+
 // StartApache starts Apache's name server and broker on free ports with a store in dir, which may hold one already.
 // Lines are added to broker.conf.
 func StartApache(t testing.TB, dir string, lines ...string) *Cluster {
@@ -85,7 +94,7 @@ func (c *Cluster) startApacheBroker(t testing.TB, namesrv string, lines ...strin
 		"namesrvAddr=" + namesrv, "storePathRootDir=" + c.Dir, "storePathCommitLog=" + filepath.Join(c.Dir, "commitlog"),
 		"brokerRole=ASYNC_MASTER", "flushDiskType=ASYNC_FLUSH", "autoCreateTopicEnable=true", "waitTimeMillsInSendQueue=5000",
 	}, lines...)...)
-	p := start(t, Java(home, []string{"-Xms256m", "-Xmx1g", "-XX:MaxDirectMemorySize=1g"}, "org.apache.rocketmq.broker.BrokerStartup", "-c", conf),
+	p := start(t, Java(home, ApacheHeap(), "org.apache.rocketmq.broker.BrokerStartup", "-c", conf),
 		filepath.Join(home, "broker.out"))
 	p.awaitLine(t, "boot success", 2*time.Minute)
 	c.processes = append(c.processes, p)

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rocketd/rocketd/integration/peer"
+)
+
+// startRows measure from the start of the broker's process to its first SEND_OK.
+func startRows() []row {
+	rows := []row{{name: "start, empty store, to the first SEND_OK", target: "<= 50", alone: startEmpty}}
+	for _, gb := range []float64{1, 10} {
+		for _, kill := range []bool{false, true} {
+			how := "stopped"
+			if kill {
+				how = "killed"
+			}
+			rows = append(rows, row{
+				name: fmt.Sprintf("start after being %s, %g GB, to the first SEND_OK", how, gb), long: gb > 1 || kill,
+				alone: func(h *host, side string, o options) (figures, error) { return restart(h, side, o, gb, kill) },
+			})
+		}
+	}
+	for i := range rows {
+		rows[i].unit, rows[i].once, rows[i].group = "ms", true, "start"
+	}
+	return rows
+}
+
+// launch is a broker that this program starts itself, to see every millisecond.
+type launch struct {
+	addr string
+	cmd  *exec.Cmd
+}
+
+func (l *launch) stop(signal os.Signal) error {
+	_ = l.cmd.Process.Signal(signal)
+	done := make(chan struct{})
+	go func() { _ = l.cmd.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-time.After(60 * time.Second):
+		_ = l.cmd.Process.Kill()
+		<-done
+		return fmt.Errorf("the broker did not end within a minute of %v", signal)
+	}
+}
+
+func startEmpty(h *host, side string, o options) (figures, error) {
+	dir := h.TempDir()
+	namesrv := startNamesrv(h, side)
+	best := -1.0
+	for i := range 3 { // the first one reads the program from the disk
+		l, ms, err := startToFirstSend(h, side, filepath.Join(dir, strconv.Itoa(i)), namesrv)
+		if err != nil {
+			return figures{}, err
+		}
+		if err := l.stop(syscall.SIGTERM); err != nil {
+			return figures{}, err
+		}
+		if best < 0 || ms < best {
+			best = ms
+		}
+	}
+	return single(best), nil
+}
+
+func restart(h *host, side string, o options, gb float64, kill bool) (figures, error) {
+	dir := h.TempDir()
+	namesrv := startNamesrv(h, side)
+	l, _, err := startToFirstSend(h, side, dir, namesrv)
+	if err != nil {
+		return figures{}, err
+	}
+	h.Cleanup(func() { _ = l.cmd.Process.Kill() })
+	if err := fillBytes(&target{addr: l.addr, o: o}, "fill", int64(gb*o.scale*float64(1<<30))); err != nil {
+		return figures{}, err
+	}
+	signal := os.Signal(syscall.SIGTERM)
+	if kill {
+		signal = syscall.SIGKILL
+	}
+	if err := l.stop(signal); err != nil {
+		return figures{}, err
+	}
+	l, ms, err := startToFirstSend(h, side, dir, namesrv)
+	if err != nil {
+		return figures{}, err
+	}
+	return single(ms), l.stop(syscall.SIGKILL)
+}
+
+// startNamesrv starts the name server that Apache's broker needs; ours has one in its process.
+func startNamesrv(h *host, side string) string {
+	if side != sideApache {
+		return ""
+	}
+	return peer.StartApacheNamesrv(h, h.TempDir()).Namesrv
+}
+
+// startToFirstSend starts a broker and sends to it until a message is stored.
+func startToFirstSend(h *host, side, dir, namesrv string) (*launch, float64, error) {
+	port := peer.FreePorts(h)
+	l := &launch{addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
+	home := h.TempDir()
+	if side == sideApache {
+		conf := filepath.Join(home, "broker.conf")
+		text := strings.Join([]string{
+			"brokerClusterName=DefaultCluster", "brokerName=broker-a", "brokerId=0", "brokerIP1=127.0.0.1", fmt.Sprintf("listenPort=%d", port),
+			"namesrvAddr=" + namesrv, "storePathRootDir=" + dir, "storePathCommitLog=" + filepath.Join(dir, "commitlog"), "brokerRole=ASYNC_MASTER", "flushDiskType=ASYNC_FLUSH",
+		}, "\n")
+		if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
+			return nil, 0, err
+		}
+		l.cmd = peer.Java(home, peer.ApacheHeap(), "org.apache.rocketmq.broker.BrokerStartup", "-c", conf)
+	} else {
+		l.cmd = exec.Command(peer.Rocketd(h), "--data", dir, "--host", "127.0.0.1", "--namesrv-port", "0", "--broker-port", strconv.Itoa(port), "--http-port", "-1",
+			"--set", "brokerName=broker-a")
+	}
+	log, err := os.Create(filepath.Join(home, "log"))
+	if err != nil {
+		return nil, 0, err
+	}
+	defer log.Close()
+	l.cmd.Stdout, l.cmd.Stderr = log, log
+	frame := jsonFrame(codeSend, sendFields("first", 0, properties, false), payload(1024))
+	start := time.Now()
+	if err := l.cmd.Start(); err != nil {
+		return nil, 0, err
+	}
+	for time.Since(start) < 3*time.Minute {
+		if a, err := call(l.addr, frame); err == nil && a.code == ok {
+			return l, float64(time.Since(start).Microseconds()) / 1000, nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	_ = l.cmd.Process.Kill()
+	_ = l.cmd.Wait()
+	text, _ := os.ReadFile(log.Name())
+	return nil, 0, fmt.Errorf("no SEND_OK within three minutes:\n%.2000s", text)
+}
