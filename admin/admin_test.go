@@ -1,4 +1,4 @@
-package admin
+package admin_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rocketd/rocketd/admin"
 	"github.com/rocketd/rocketd/conf"
 	"github.com/rocketd/rocketd/standalone"
 )
@@ -43,21 +44,21 @@ func cluster(t *testing.T, sets ...string) *standalone.Standalone {
 	return s
 }
 
-func open(t *testing.T, namesrv ...string) *Admin {
+func open(t *testing.T, namesrv ...string) *admin.Admin {
 	t.Helper()
-	a := New(Options{Namesrv: namesrv})
+	a := admin.New(admin.Options{Namesrv: namesrv})
 	t.Cleanup(a.Close)
 	return a
 }
 
-func send(t *testing.T, a *Admin, topic string, n int) {
+func send(t *testing.T, a *admin.Admin, topic string, n int) {
 	t.Helper()
 	s, err := a.Sender(t.Context(), topic)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range n {
-		if _, err := s.Send(t.Context(), SendRequest{Topic: topic, Body: fmt.Append(nil, i), Queue: -1}); err != nil {
+		if _, err := s.Send(t.Context(), admin.SendRequest{Topic: topic, Body: fmt.Append(nil, i), Queue: -1}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,7 +74,7 @@ func await(t *testing.T, what string, ok func() bool) {
 }
 
 // of counts the queues of a topic that a member has.
-func of(topic string, m Member) int {
+func of(topic string, m admin.Member) int {
 	n := 0
 	for _, q := range m.Queues {
 		if q.Topic == topic {
@@ -89,7 +90,7 @@ type bodies struct {
 	list []string
 }
 
-func (b *bodies) add(m *Message) error {
+func (b *bodies) add(m *admin.Message) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.list = append(b.list, m.Body.Text)
@@ -109,11 +110,11 @@ func TestMembersShare(t *testing.T) {
 	s := cluster(t, "topics=orders:4")
 	a, b := open(t, s.NamesrvAddr()), open(t, s.NamesrvAddr())
 	var got, others bodies
-	run := func(a *Admin, into *bodies) (stop func()) {
+	run := func(a *admin.Admin, into *bodies) (stop func()) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
-			ended <- a.Consume(ctx, ConsumeOptions{Topic: "orders", Group: "g", Follow: true, Start: Start{First: true}}, into.add)
+			ended <- a.Consume(ctx, admin.ConsumeOptions{Topic: "orders", Group: "g", Follow: true, Start: admin.Start{First: true}}, into.add)
 		}()
 		return func() {
 			cancel()
@@ -154,7 +155,7 @@ func TestMembersShare(t *testing.T) {
 		t.Fatal(err)
 	}
 	var again bodies
-	if err := a.Consume(t.Context(), ConsumeOptions{Topic: "orders", Group: "g"}, again.add); err != nil || len(again.sorted()) != 16 {
+	if err := a.Consume(t.Context(), admin.ConsumeOptions{Topic: "orders", Group: "g"}, again.add); err != nil || len(again.sorted()) != 16 {
 		t.Errorf("%v, %v", again.sorted(), err)
 	}
 }
@@ -169,7 +170,7 @@ func TestResetOfAConnectedGroup(t *testing.T) {
 	var got bodies
 	ended := make(chan error, 1)
 	go func() {
-		ended <- a.Consume(ctx, ConsumeOptions{Topic: "orders", Group: "g", Follow: true, Start: Start{First: true}}, got.add)
+		ended <- a.Consume(ctx, admin.ConsumeOptions{Topic: "orders", Group: "g", Follow: true, Start: admin.Start{First: true}}, got.add)
 	}()
 	await(t, "all have come", func() bool { return len(got.sorted()) == 3 })
 	if _, err := a.ResetOffsets(t.Context(), "g", "orders", 0); err != nil {
@@ -191,7 +192,7 @@ func TestTail(t *testing.T) {
 	defer cancel()
 	var got bodies
 	ended := make(chan error, 1)
-	go func() { ended <- a.Tail(ctx, ConsumeOptions{Topic: "orders"}, 3, got.add) }()
+	go func() { ended <- a.Tail(ctx, admin.ConsumeOptions{Topic: "orders"}, 3, got.add) }()
 	await(t, "the last ones", func() bool { return len(got.sorted()) == 3 })
 	if want := []string{"17", "18", "19"}; !slices.Equal(got.sorted(), want) {
 		t.Errorf("%v, want %v", got.sorted(), want)
@@ -211,9 +212,9 @@ func TestErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = silent.Close() })
-	a := New(Options{Namesrv: []string{silent.Addr().String()}, Timeout: 50 * time.Millisecond})
+	a := admin.New(admin.Options{Namesrv: []string{silent.Addr().String()}, Timeout: 50 * time.Millisecond})
 	t.Cleanup(a.Close)
-	var gone *Unreachable
+	var gone *admin.Unreachable
 	if _, err := a.Brokers(t.Context()); !errors.As(err, &gone) || !strings.Contains(err.Error(), "nothing came in time") {
 		t.Errorf("a name server that does not answer: %v", err)
 	}
@@ -224,37 +225,10 @@ func TestErrors(t *testing.T) {
 	}
 	stop := errors.New("stop")
 	send(t, second, "orders", 1)
-	if err := second.Consume(t.Context(), ConsumeOptions{Topic: "orders", Start: Start{First: true}}, func(*Message) error { return stop }); !errors.Is(err, stop) {
+	if err := second.Consume(t.Context(), admin.ConsumeOptions{Topic: "orders", Start: admin.Start{First: true}}, func(*admin.Message) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("an error of the caller: %v", err)
 	}
-	if err := second.Consume(t.Context(), ConsumeOptions{Topic: "orders", Group: "a/b"}, nil); err == nil {
+	if err := second.Consume(t.Context(), admin.ConsumeOptions{Topic: "orders", Group: "a/b"}, nil); err == nil {
 		t.Error("a group name that is none")
-	}
-}
-
-func TestShare(t *testing.T) {
-	queues := make([]target, 5)
-	for i := range queues {
-		queues[i].queue = int32(i)
-	}
-	for me, want := range map[string]int{"a": 2, "b": 2, "c": 1, "d": 0} {
-		if got := share(queues, []string{"a", "b", "c"}, me); len(got) != want {
-			t.Errorf("%s gets %v, want %d queues", me, got, want)
-		}
-	}
-}
-
-// An address that does not answer is explained by where it lies.
-func TestAdviceOnAddress(t *testing.T) {
-	for addr, want := range map[string]string{
-		"172.17.0.2:10911": "--advertise localhost behind docker run -p 10911:10911",
-		"127.0.0.1:10911":  "only clients on its machine can use",
-		"10.0.0.5:10911":   "is this machine in the same network",
-		"broker:10911":     "start the broker with --advertise",
-		"broker":           "an address is HOST:PORT",
-	} {
-		if got := adviceOnAddress(addr, false); !strings.Contains(got, want) {
-			t.Errorf("%s: %q is not in %q", addr, want, got)
-		}
 	}
 }
