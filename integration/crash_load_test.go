@@ -65,7 +65,7 @@ func (w *crashWorker) heartbeat(ctx context.Context) {
 func (w *crashWorker) invoke(ctx context.Context, cmd *remoting.Command) *remoting.Command {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	resp, err := w.client.Invoke(ctx, w.m.broker(), cmd)
+	resp, err := w.client.Invoke(ctx, w.m.addr, cmd)
 	if err != nil || resp.Code != remoting.Success {
 		time.Sleep(time.Millisecond) //nolint:forbidigo // the broker is gone: not to be asked as fast as it does not answer
 		return nil
@@ -97,11 +97,11 @@ func (w *crashWorker) one(ctx context.Context, id string) {
 	properties := message.Properties(nil).Append(message.KeyUniqueKey, id).Append(message.KeyTags, "tag")
 	switch w.random.IntN(8) {
 	case 0:
-		level := 1 + w.random.IntN(2)
-		s.kind, s.due = kindDelay, time.Now().UnixMilli()+int64([]int{0, 1000, 5000}[level])
-		properties = properties.Append(message.KeyDelayLevel, strconv.Itoa(level))
+		level := w.random.IntN(len(w.m.levels))
+		s.kind, s.due = kindDelay, time.Now().UnixMilli()+w.m.levels[level]
+		properties = properties.Append(message.KeyDelayLevel, strconv.Itoa(level+1))
 	case 1:
-		s.kind, s.due = kindTimer, time.Now().UnixMilli()+500+int64(w.random.IntN(3000))
+		s.kind, s.due = kindTimer, time.Now().UnixMilli()+500+w.random.Int64N(w.m.timerSpan)
 		properties = properties.Append(message.KeyTimerDeliverMs, strconv.FormatInt(s.due, 10))
 	case 2:
 		w.batch(ctx, h, id)

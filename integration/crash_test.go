@@ -48,16 +48,26 @@ func TestKillLosesNothing(t *testing.T) {
 const (
 	crashQueues  = 4
 	crashClients = 6
-	// crashSlack is how far before a kill the first copy of a doubled message may lie: delays and timers write down what they have
-	// delivered at most 50 ms later, with SYNC_FLUSH not before it is on disk, and both clocks are coarse.
-	crashSlack = time.Second
-	// offsetSlack: an offset committed longer before a kill than that is not lost.
-	offsetSlack = time.Second
 )
+
+// crashTraits are the delays that are sent, and what the broker promises.
+type crashTraits struct {
+	levels    []int64 // delay levels, ms; the first is level 1
+	timerSpan int64   // timers are due in between half a second and so much more, ms
+	// timerEarly is how much too early timers may be, ms.
+	timerEarly int64
+	// slack is how far before a kill the first copy of a doubled message may lie: delays and timers write down what they have
+	// delivered at most 50 ms later, with SYNC_FLUSH not before it is on disk, and both clocks are coarse.
+	slack time.Duration
+	// offsetSlack: an offset committed longer before a kill than that is not lost.
+	offsetSlack time.Duration
+}
 
 // crashModel remembers what the broker acknowledged and how it was ended.
 type crashModel struct {
+	crashTraits
 	dir           string
+	addr          string // of the broker
 	namesrv, port string
 	settings      []string
 	clients       []*remoting.Client
@@ -69,6 +79,8 @@ type crashModel struct {
 	sent   map[string]*sentMessage // by id
 	asked  map[string]int          // how often the broker asked about a transaction
 	killed []int64                 // when, ms
+	// twice are the times in which Apache's broker ran: what it asks about while its operations wait to be written it commits twice.
+	twice [][2]int64
 	// Per queue.
 	seen    [crashQueues][]uint64 // hashes of what a consumer was given, in the order of the queue
 	offsets [crashQueues]offsetHistory
@@ -88,21 +100,26 @@ type ackedPoint struct {
 func newCrashModel(t *testing.T, settings ...string) *crashModel {
 	t.Helper()
 	m := &crashModel{
-		dir: t.TempDir(), sent: map[string]*sentMessage{}, asked: map[string]int{},
+		crashTraits: crashTraits{levels: []int64{1000, 5000}, timerSpan: 3000, slack: time.Second, offsetSlack: time.Second},
+		dir:         t.TempDir(), sent: map[string]*sentMessage{}, asked: map[string]int{},
 		namesrv: strconv.Itoa(peer.FreePorts(t)), port: strconv.Itoa(peer.FreePorts(t)),
 		// Small files, so that kills also hit the step from one file to the next.
 		settings: append(settings, "mappedFileSizeCommitLog=4194304", "mappedFileSizeConsumeQueue=60000", "maxHashSlotNum=50000", "maxIndexNum=200000",
 			"transactionTimeOut=1500", "transactionCheckInterval=1000"),
 	}
+	m.addr = net.JoinHostPort("127.0.0.1", m.port)
+	m.connect(t)
+	return m
+}
+
+func (m *crashModel) connect(t *testing.T) {
+	t.Helper()
 	for range crashClients {
 		c := remoting.NewClient(remoting.ClientOptions{Handle: m.handle})
 		t.Cleanup(c.Close)
 		m.clients = append(m.clients, c)
 	}
-	return m
 }
-
-func (m *crashModel) broker() string { return net.JoinHostPort("127.0.0.1", m.port) }
 
 func (m *crashModel) start(t *testing.T) *peer.Cluster {
 	t.Helper()
@@ -176,7 +193,7 @@ func (m *crashModel) ended() {
 	for q := range m.offsets {
 		h := &m.offsets[q]
 		// What was committed in time must be there, what came later may be.
-		for len(h.acked) > 1 && now.Sub(h.acked[1].at) > offsetSlack {
+		for len(h.acked) > 1 && now.Sub(h.acked[1].at) > m.offsetSlack {
 			h.acked = h.acked[1:]
 		}
 	}
@@ -193,10 +210,10 @@ func (m *crashModel) checkOffsets(t *testing.T) {
 			continue
 		}
 		least := int64(0)
-		if len(h.acked) > 0 && time.UnixMilli(m.killed[len(m.killed)-1]).Sub(h.acked[0].at) > offsetSlack {
+		if len(h.acked) > 0 && time.UnixMilli(m.killed[len(m.killed)-1]).Sub(h.acked[0].at) > m.offsetSlack {
 			least = h.acked[0].offset
 		}
-		resp, err := m.clients[0].Invoke(t.Context(), m.broker(), remoting.NewRequest(remoting.QueryConsumerOffset, &remoting.QueryConsumerOffsetRequestHeader{
+		resp, err := m.clients[0].Invoke(t.Context(), m.addr, remoting.NewRequest(remoting.QueryConsumerOffset, &remoting.QueryConsumerOffsetRequestHeader{
 			ConsumerGroup: "G", Topic: "crash", QueueID: int32(q),
 		}))
 		if err != nil {
@@ -211,7 +228,7 @@ func (m *crashModel) checkOffsets(t *testing.T) {
 			continue
 		}
 		if got.Offset < least || got.Offset > h.tried {
-			t.Errorf("offset of queue %d is %d after a kill: %d was acknowledged more than %v before, %d was the last one tried", q, got.Offset, least, offsetSlack, h.tried)
+			t.Errorf("offset of queue %d is %d after a kill: %d was acknowledged more than %v before, %d was the last one tried", q, got.Offset, least, m.offsetSlack, h.tried)
 		}
 		// From now on that is what the broker has.
 		h.acked = []ackedPoint{{time.Now(), got.Offset}}
@@ -230,7 +247,7 @@ func (m *crashModel) verify(t *testing.T, rounds int) {
 	}
 	r := &crashReader{m: m, t: t, copies: map[string][]int64{}}
 	begun := time.Now()
-	for r.read(); len(r.missing()) > 0 && time.Since(begun) < time.Minute; r.read() {
+	for r.read(); len(r.missing(never)) > 0 && time.Since(begun) < time.Minute; r.read() {
 		time.Sleep(200 * time.Millisecond) //nolint:forbidigo // everything is read again
 	}
 	t.Logf("all is delivered %v after the last start", time.Since(begun).Round(time.Millisecond))

@@ -34,10 +34,10 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-// fillUp writes a file until nothing more fits and returns its name.
-func fillUp(t *testing.T, dir string) string {
+// fillUp writes a file until nothing more fits, or it has most bytes, and returns its name.
+func fillUp(t *testing.T, dir, name string, most int) string {
 	t.Helper()
-	name := filepath.Join(dir, "ballast")
+	name = filepath.Join(dir, name)
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,12 @@ func fillUp(t *testing.T, dir string) string {
 	for size := 1 << 20; size >= 4096; size /= 2 {
 		block := make([]byte, size)
 		for err = nil; err == nil; {
-			_, err = f.Write(block)
+			if _, err = f.Write(block); err == nil {
+				most -= size
+			}
+			if most <= 0 {
+				return name
+			}
 		}
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Fatal(err)
@@ -149,6 +154,7 @@ func TestFullDisk(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			disk := smallDisk(t, "200m")
+			half := fillUp(t, disk, "half", 100<<20)
 			data := filepath.Join(disk, "data")
 			c := peer.StartRocketd(t, data, settings...)
 			l := newLedger(t, c.Broker)
@@ -163,7 +169,7 @@ func TestFullDisk(t *testing.T) {
 				l.commitNext(t)
 			}
 			t.Logf("full after %d messages and %d timers", len(l.acked), l.timers)
-			ballast := fillUp(t, disk)
+			rest := fillUp(t, disk, "rest", 200<<20)
 			for begun := time.Now(); time.Since(begun) < 1500*time.Millisecond; time.Sleep(50 * time.Millisecond) {
 				for _, send := range []func() (int32, string){l.send, l.timer} {
 					if code, remark := send(); code != 0 {
@@ -173,14 +179,9 @@ func TestFullDisk(t *testing.T) {
 				l.commitNext(t)
 			}
 			l.check(t)
-			if err := os.Remove(ballast); err != nil {
+			if err := errors.Join(os.Remove(rest), os.Remove(half)); err != nil {
 				t.Fatal(err)
 			}
-			if name != "kept free" { // there the ballast was all that was free: the rest must go too
-				freed := filepath.Join(data, "index")
-				t.Logf("freed: %v", os.RemoveAll(freed))
-			}
-			grow(t, disk)
 			begun := time.Now()
 			await(t, 10*time.Second, "writing goes on", func() bool {
 				code, _ := l.send()
@@ -196,14 +197,6 @@ func TestFullDisk(t *testing.T) {
 			l.check(t)
 			reopen(t, c, l, data, settings...)
 		})
-	}
-}
-
-// grow gives a full small disk room.
-func grow(t *testing.T, disk string) {
-	t.Helper()
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=400m"); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -285,4 +278,111 @@ func TestNoFileDescriptors(t *testing.T) {
 	})
 	l.check(t)
 	reopen(t, c, l, data, "mappedFileSizeCommitLog=1048576")
+}
+
+// TestNoPermission takes the permission to make files away from a broker that does not run as root, and gives it back.
+func TestNoPermission(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root, to run a broker as somebody else")
+	}
+	const nobody = 65534
+	disk := smallDisk(t, "200m")
+	data := filepath.Join(disk, "data")
+	logs := filepath.Join(data, "commitlog")
+	if err := errors.Join(os.MkdirAll(logs, 0o755), os.Chown(data, nobody, nobody), os.Chown(logs, nobody, nobody)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Chmod(disk, 0o755), os.Chmod(filepath.Dir(disk), 0o755)); err != nil { // tests' folders are closed to others
+		t.Fatal(err)
+	}
+	binary := filepath.Join(disk, "rocketd")
+	if out, err := exec.Command("cp", peer.Rocketd(t), binary).CombinedOutput(); err != nil {
+		t.Skipf("needs cp: %v %s", err, out)
+	}
+	start := func() *attempt {
+		cmd := exec.Command(binary, "--data", data, "--host", "127.0.0.1", "--namesrv-port", "0", "--broker-port", "0", "--http-port", "-1", "--set", "mappedFileSizeCommitLog=1048576")
+		cmd.Dir = data
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		return tryCommand(t, cmd)
+	}
+	a := start()
+	if a.broker == "" {
+		t.Fatalf("does not start: %s", a.stderr.String())
+	}
+	l := newLedger(t, a.broker)
+	for range 5 {
+		if code, remark := l.send(); code != 0 {
+			t.Fatal(code, remark)
+		}
+	}
+	if err := os.Chmod(logs, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for range 200 { // more than the file that is there, and the one made in advance, hold
+		code, remark := l.send()
+		if code == 0 {
+			continue
+		}
+		if refused++; !strings.Contains(remark, "permission denied") || !strings.Contains(remark, logs) {
+			t.Fatalf("send: code %d %q", code, remark)
+		}
+		l.commitNext(t)
+	}
+	if refused == 0 {
+		t.Error("no send was refused")
+	}
+	l.check(t)
+	if err := os.Chmod(logs, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	await(t, 10*time.Second, "writing goes on", func() bool {
+		code, _ := l.send()
+		return code == 0
+	})
+	l.check(t)
+	if code := a.stop(t); code != 0 {
+		t.Errorf("exit code %d: %s", code, a.stderr.String())
+	}
+	// Nothing may be written from the start on.
+	if err := errors.Join(os.Chown(data, 0, 0), os.Chmod(data, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if a = start(); a.broker != "" || a.cmd.ProcessState.ExitCode() == 0 || !strings.Contains(a.stderr.String(), data+"/abort may not be written") {
+		t.Errorf("start without permission: broker %q: %s", a.broker, a.stderr.String())
+	}
+}
+
+// TestReadOnlyDisk starts a broker where nothing can be written: it ends by itself and says why.
+func TestReadOnlyDisk(t *testing.T) {
+	disk := smallDisk(t, "64m")
+	data := filepath.Join(disk, "data")
+	c := peer.StartRocketd(t, data)
+	l := newLedger(t, c.Broker)
+	if code, remark := l.send(); code != 0 {
+		t.Fatal(code, remark)
+	}
+	c.Stop(t)
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Skipf("cannot make a file system read-only: %v", err)
+	}
+	a := tryStart(t, data)
+	if a.broker != "" || a.cmd.ProcessState.ExitCode() == 0 || a.took > 5*time.Second || !strings.Contains(a.stderr.String(), data) || !strings.Contains(a.stderr.String(), "read-only") {
+		t.Fatalf("start on a read-only disk: broker %q after %v: %s", a.broker, a.took, a.stderr.String())
+	}
+	if out, err := exec.Command(peer.Rocketd(t), "store", "check", data).CombinedOutput(); err != nil {
+		t.Errorf("store check of a read-only disk: %v\n%s", err, out)
+	}
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, ""); err != nil {
+		t.Fatal(err)
+	}
+	a = tryStart(t, data)
+	if a.broker == "" {
+		t.Fatalf("start on a disk that can be written again: %s", a.stderr.String())
+	}
+	l.w = dialWire(t, a.broker)
+	l.check(t)
+	if code := a.stop(t); code != 0 {
+		t.Errorf("exit code %d: %s", code, a.stderr.String())
+	}
 }

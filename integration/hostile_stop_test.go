@@ -3,7 +3,6 @@ package integration
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -32,10 +31,13 @@ type attempt struct {
 // tryStart starts the binary on dir and waits until it is ready or has ended.
 func tryStart(t *testing.T, dir string, args ...string) *attempt {
 	t.Helper()
-	a := &attempt{}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	t.Cleanup(cancel)
-	a.cmd = exec.CommandContext(ctx, peer.Rocketd(t), append([]string{"--data", dir, "--host", "127.0.0.1", "--namesrv-port", "0", "--broker-port", "0"}, args...)...)
+	return tryCommand(t, exec.Command(peer.Rocketd(t), append([]string{"--data", dir, "--host", "127.0.0.1", "--namesrv-port", "0", "--broker-port", "0"}, args...)...))
+}
+
+// tryCommand is tryStart of a given command.
+func tryCommand(t *testing.T, cmd *exec.Cmd) *attempt {
+	t.Helper()
+	a := &attempt{cmd: cmd}
 	a.cmd.Stderr = &a.stderr
 	out, err := a.cmd.StdoutPipe()
 	if err != nil {
@@ -45,6 +47,8 @@ func tryStart(t *testing.T, dir string, args ...string) *attempt {
 	if err := a.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	kill := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() { kill.Stop(); _ = cmd.Process.Kill() })
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		for field := range strings.FieldsSeq(lines.Text()) {

@@ -119,7 +119,7 @@ func (o *options) recovery(dir string, gigabytes int) ([]string, error) {
 			return nil, err
 		}
 		for _, name := range []string{"checkpoint", "queuetable"} {
-			if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return nil, err
 			}
 		}
