@@ -123,13 +123,17 @@ func (f *popFlights) known(key popKey) bool {
 	return f.table[key] != nil
 }
 
-// revive marks a checkpoint as come back, and returns the bits of the messages that must not.
-func (f *popFlights) revive(key popKey) uint32 {
+// revive marks a checkpoint as come back, also one from before the start, and returns the bits of the messages that must not.
+func (f *popFlights) revive(ck *popCheckpoint, acked uint32) uint32 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	flight := f.table[key]
+	flight := f.table[ck.key()]
 	if flight == nil {
-		return 0
+		if len(f.table) >= maxPopFlights {
+			return 0
+		}
+		flight = &popFlight{ck: ck, acked: acked}
+		f.table[ck.key()] = flight
 	}
 	flight.revived = true
 	return flight.acked | flight.replaced

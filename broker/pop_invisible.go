@@ -71,7 +71,8 @@ func (b *Broker) changeUnordered(h *remoting.ChangeInvisibleTimeRequestHeader, h
 		return nil, remoting.Errorf(remoting.NoMessage, "the invisible time of offset %d is over, it is delivered again", h.Offset)
 	case flightOpen, flightUnknown, flightForeign:
 	}
-	now := b.clock.NowMs()
+	// Not the checkpoint's own millisecond: if the message is its first one, the new checkpoint would have the same key.
+	now := max(b.clock.NowMs(), handle.popTime+1)
 	ck := &popCheckpoint{
 		BrokerName: ack.BrokerName, Group: h.ConsumerGroup, Diffs: []int32{0}, InvisibleTime: h.InvisibleTime, Num: 1, PopTime: now,
 		QueueID: h.QueueID, StartOffset: h.Offset, Suspend: h.Suspend, Topic: h.Topic,

@@ -259,7 +259,7 @@ func (r *reviver) commit(q *reviveQueue) {
 // revive brings back the messages of a checkpoint that were not acknowledged; false when one of them has to be tried again.
 func (r *reviver) revive(q *reviveQueue, point *revivePoint) bool {
 	b, ck := r.p.b, point.ck
-	point.acked |= r.p.flight.revive(ck.key())
+	point.acked |= r.p.flight.revive(ck, point.acked)
 	if b.topics.get(message.PopRetryOrigin(ck.Topic, ck.Group)) == nil || b.groups.getOrCreate(ck.Group) == nil {
 		return true // the topic or the group has been deleted
 	}

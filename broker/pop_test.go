@@ -99,6 +99,11 @@ func (c *testClient) ack(group string, list ...popped) {
 func (c *testClient) change(group string, p popped, invisible time.Duration) popped {
 	c.t.Helper()
 	a := c.want(0, remoting.ChangeMessageInvisibletime, p.fields(group).with("invisibleTime", itoa(int(invisible.Milliseconds()))), nil)
+	return changedHandle(a, p)
+}
+
+// changedHandle is a message with the handle that the answer to a change of its invisible time makes.
+func changedHandle(a *answer, p popped) popped {
 	words := strings.Split(p.handle, " ")
 	words[1], words[2], words[3] = a.ext["popTime"], a.ext["invisibleTime"], a.ext["reviveQid"]
 	if words[3] != "999" {

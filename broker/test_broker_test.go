@@ -12,13 +12,17 @@ import (
 
 	"github.com/rocketd/rocketd/conf"
 	"github.com/rocketd/rocketd/internal/clock"
+	"github.com/rocketd/rocketd/internal/modeltest"
 	"github.com/rocketd/rocketd/internal/vfs"
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/remoting/body"
 )
 
 // TestMain looks for leaked goroutines. gnet brings two of its own, from its package initialisation on.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) }
+func TestMain(m *testing.M) {
+	modeltest.FixTo(20)
+	goleak.VerifyTestMain(m, goleak.IgnoreCurrent())
+}
 
 // testBroker is a broker on loopback with a store in memory and a clock that stands still.
 type testBroker struct {

@@ -16,7 +16,10 @@ const (
 )
 
 // Fix sets rapid's flags, for a TestMain before it runs the tests. A flag of the command line counts before it, and so does Environment.
-func Fix() {
+func Fix() { FixTo(checks) }
+
+// FixTo is Fix with another number of runs, for models of which a run takes longer.
+func FixTo(checks int) {
 	flag.Parse()
 	given := make(map[string]bool)
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
