@@ -21,6 +21,7 @@ func machine(env []string) conf.Machine {
 		Hostname:    hostname,
 		Addresses:   reachableAddresses(),
 		InContainer: inContainer(env),
+		Published:   isPublished(env),
 		CPUs:        runtime.NumCPU(),
 	}
 }
@@ -75,6 +76,19 @@ func isBridge(name string) bool {
 		}
 	}
 	return false
+}
+
+// isPublished tells whether this is rocketd's own image, which sets the variable container to rocketd, and no cluster around it gives addresses.
+func isPublished(env []string) bool {
+	image := false
+	for _, pair := range env {
+		name, value, _ := strings.Cut(pair, "=")
+		if name == "KUBERNETES_SERVICE_HOST" && value != "" {
+			return false
+		}
+		image = image || name == "container" && value == "rocketd"
+	}
+	return image
 }
 
 // inContainer tells whether the process runs in a container, where loopback would reach nobody.

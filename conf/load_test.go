@@ -272,6 +272,8 @@ func TestLoadRelations(t *testing.T) {
 func TestLoadAddresses(t *testing.T) {
 	container, lonely := laptop, Machine{Hostname: "h"}
 	container.InContainer = true
+	image := container
+	image.Published = true
 	for _, c := range []struct {
 		name         string
 		machine      Machine
@@ -282,6 +284,8 @@ func TestLoadAddresses(t *testing.T) {
 		{"laptop", laptop, nil, "127.0.0.1", "127.0.0.1:1", 0},
 		{"container", container, nil, "0.0.0.0", "192.0.2.7:1", 0},
 		{"container told its name", container, []string{"advertise=localhost"}, "0.0.0.0", "localhost:1", 0},
+		{"own image", image, nil, "0.0.0.0", "127.0.0.1:1", 0},
+		{"own image told its name", image, []string{"advertise=mq"}, "0.0.0.0", "mq:1", 0},
 		{"all addresses", laptop, []string{"host=0.0.0.0"}, "0.0.0.0", "192.0.2.7:1", 0},
 		{"all addresses, none to tell", lonely, []string{"host=0.0.0.0"}, "0.0.0.0", "127.0.0.1:1", 0},
 		{"one address", laptop, []string{"host=192.0.2.9"}, "192.0.2.9", "192.0.2.9:1", 0},

@@ -9,6 +9,9 @@ type Machine struct {
 	Addresses []netip.Addr
 	// InContainer: the process is alone behind a network of its own.
 	InContainer bool
+	// Published: the container is rocketd's own image outside a cluster. Its ports are reached where they are published, so that clients are told
+	// 127.0.0.1 when nothing says otherwise, its files are in /data, and the console listens on all addresses.
+	Published bool
 	// CPUs is the number of processors; some of the reference's defaults follow it. 0 is taken for 1.
 	CPUs int
 }

@@ -14,6 +14,9 @@ const (
 	allAddresses = "0.0.0.0"
 )
 
+// imageData is the volume of rocketd's own image.
+const imageData = "/data"
+
 // derive sets a key that no source has spoken about.
 func (l *loader) derive(qualified, text string) {
 	if l.config.origins[qualified].Source != "" || text == "" {
@@ -30,6 +33,9 @@ func (l *loader) resolvePaths(in Input) (saved []string) {
 	c := l.config
 	if in.Role != RoleNamesrv && c.Store.StorePathRootDir != "" {
 		l.derive("rocketd.dataDir", c.Store.StorePathRootDir)
+	}
+	if in.Machine.Published {
+		l.derive("rocketd.dataDir", imageData)
 	}
 	data := c.Rocketd.DataDir
 	l.derive("broker.storePathRootDir", data)
@@ -69,6 +75,9 @@ func (l *loader) resolvePaths(in Input) (saved []string) {
 // resolve fills in what the machine decides.
 func (l *loader) resolve(in Input) {
 	c := l.config
+	if in.Machine.Published {
+		l.derive("rocketd.httpHost", allAddresses)
+	}
 	l.derive("broker.brokerName", in.Machine.Hostname)
 	l.derive("broker.brokerName", "DEFAULT_BROKER")
 	l.resolveIdentity()
@@ -119,6 +128,8 @@ func (l *loader) resolveAdvertised(m Machine) {
 	switch {
 	case !isUnspecified(bind):
 		l.derive("broker.brokerIP1", bind)
+	case m.Published:
+		l.derive("broker.brokerIP1", loopback)
 	case len(m.Addresses) > 0:
 		l.derive("broker.brokerIP1", m.Addresses[0].String())
 	default:
