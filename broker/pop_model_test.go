@@ -20,7 +20,7 @@ type modelPopped struct {
 	acked     bool
 	times     int  // given out
 	earlier   bool // its handle is from before a stop or kill: what became of a lapsed one since is not remembered
-	unsure    bool // done with when it had lapsed: it may come all the same
+	unsure    bool // it may come all the same: done with when it had lapsed, or it had come back before a stop or kill
 }
 
 // popModel is trivially correct: a message is there, given out until a time, or acknowledged.
@@ -179,11 +179,13 @@ func (m *popModel) changeOne(rt *rapid.T) {
 	lapsed := message.visibleMs <= m.manual.NowMs()
 	if a := m.c.call(remoting.ChangeMessageInvisibletime, message.now.fields("G").with("invisibleTime", itoa(int(invisible.Milliseconds()))), nil); a.code == remoting.Success {
 		message.unsure = message.unsure || lapsed && message.earlier
-		message.earlier = false
 		old := message.now
+		if !message.earlier {
+			message.old = append(message.old, old)
+		}
+		message.earlier = false
 		message.now = changedHandle(a, old)
 		message.visibleMs = m.popTimeOf(message.now) + invisible.Milliseconds()
-		message.old = append(message.old, old)
 	} else if a.code != remoting.NoMessage || !lapsed {
 		rt.Fatalf("change of %s: %d %s, lapsed %t", message.now.Body, a.code, a.remark, lapsed)
 	}
@@ -200,11 +202,13 @@ func (m *popModel) kill() {
 	m.begin()
 }
 
-// begin goes on with a new process: which handles were replaced, and what has come back, the old one knew alone.
+// begin goes on with a new process: which handles were replaced the old one knew alone, and a checkpoint that was done with before one in
+// front of it is taken up again, so that what has come back may do so once more.
 func (m *popModel) begin() {
 	m.c = m.dial()
 	for _, message := range m.messages {
 		message.old, message.earlier = nil, true
+		message.unsure = message.unsure || message.times > 1 || message.held && message.visibleMs <= m.manual.NowMs()
 	}
 }
 
