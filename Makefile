@@ -13,7 +13,7 @@ MODELCHECKS ?= 10000
 CRASH_ROUNDS ?= 110
 UNIT = $$(go list ./... | grep -v /integration)
 
-.PHONY: bench-quick bench-go curves soak model console-test help run build test test-unit test-integration crash bench lint fuzz docs release cross clean
+.PHONY: bench-timer bench-quick bench-go curves soak model console-test help run build test test-unit test-integration crash bench lint fuzz docs release cross clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -70,6 +70,9 @@ curves: ## docs/curves: cost per message as topics, queues, connections, store, 
 SOAK ?= 30m
 soak: ## full load for SOAK, and how the memory grew
 	go run ./integration/bench -soak $(SOAK)
+
+bench-timer: ## timers and delay levels beside Apache's broker: lateness, bursts, CPU, many pending (BENCHTIMER="-pending 10000000" and the like)
+	go run ./integration/benchtimer $(BENCHTIMER)
 
 lint: ## gofmt, go vet and, when it is installed, golangci-lint
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// costs measures the broker's CPU time for timers and delay levels, put and delivered.
+func costs(b *broker, t *table, o options) error {
+	if err := warmUp(b); err != nil {
+		return err
+	}
+	n := o.count(200_000)
+	if b.side == sideApache {
+		n = o.count(60_000)
+	}
+	normal, err := cost(b, "cost-plain", n, func(int) string { return "" })
+	if err != nil {
+		return err
+	}
+	timers, err := cost(b, "cost-timers", n, soon)
+	if err != nil {
+		return err
+	}
+	levels, err := cost(b, "cost-levels", n, func(int) string { return "DELAY\x012\x02" })
+	if err != nil {
+		return err
+	}
+	t.add("CPU s per million plain messages put, 1 KB", "", fmt.Sprintf("%.1f", normal*1e6))
+	t.add("CPU s per million timers put and delivered, 1 KB", "15", fmt.Sprintf("%.1f", timers*1e6))
+	t.add("CPU s per million delay-level messages put and delivered, 1 KB", "15", fmt.Sprintf("%.1f", levels*1e6))
+	return nil
+}
+
+// soon is due in 5 to 9 seconds.
+func soon(int) string { return deliverAt(time.Now().UnixMilli() + 5000 + rand.Int64N(4000)) }
+
+// cost sends n messages, waits until they are in their topic and returns the broker's CPU seconds for each.
+func cost(b *broker, topic string, n int, properties func(i int) string) (float64, error) {
+	before := b.cpu()
+	s := sender{conns: 8, inFlight: 16, n: n, make: func(i int) []byte {
+		return sendFrame(i, topic, key(i), properties(i), body(i, 0, 1024))
+	}}
+	if _, err := s.run(b.addr); err != nil {
+		return 0, err
+	}
+	if got, err := awaitEnd(b.addr, topic, int64(n), 30*time.Second); err != nil || got < int64(n) {
+		return 0, fmt.Errorf("%d of %d messages of %s came: %w", got, n, topic, err)
+	}
+	return (b.cpu() - before) / float64(n), nil
+}
+
+// pending fills the broker with timers over three days, in powers of ten, and measures at each of them.
+func pending(b *broker, t *table, o options) error {
+	plain, err := rate(b, "plain", o.count(200_000), func(int) string { return "" })
+	if err != nil {
+		return err
+	}
+	time.Sleep(3 * time.Second)
+	empty := b.anonMB()
+	have := 0
+	timerRate := 0.0
+	for want := 10_000; want <= o.pending; want *= 10 {
+		from := time.Now().Add(15 * time.Minute).UnixMilli()
+		put, err := rate(b, "far", want-have, func(int) string { return deliverAt(from + rand.Int64N(3*24*3600*1000-15*60*1000)) })
+		if err != nil {
+			return err
+		}
+		timerRate = put
+		have = want
+		time.Sleep(5 * time.Second) // for the flusher and the collector of garbage
+		c, err := costNow(b, want, o)
+		if err != nil {
+			return err
+		}
+		c.putPerSecond = put
+		c.anonMB = b.anonMB() - empty
+		c.waiting = share(b, 5*time.Second)
+		b.cluster.Stop(b.h)
+		c.readyClean = b.start()
+		time.Sleep(time.Second)
+		b.cluster.Kill(b.h)
+		c.readyKilled = b.start()
+		time.Sleep(3 * time.Second)
+		empty = min(empty, b.anonMB())
+		t.curve = append(t.curve, c)
+	}
+	last := t.curve[len(t.curve)-1]
+	name := fmt.Sprintf("%d timers pending over 3 days: ", have)
+	t.add(name+"added memory, MB", "64", fmt.Sprintf("%.0f", last.anonMB))
+	t.add(name+"CPU while waiting, % of a core", "1", fmt.Sprintf("%.2f", 100*last.waiting))
+	t.add(name+"ready after a stop / after kill -9, ms", "2,000", fmt.Sprintf("%d / %d", last.readyClean.Milliseconds(), last.readyKilled.Milliseconds()))
+	t.add(name+"rate of timers / of plain sends, 1/s", "", fmt.Sprintf("%.0f / %.0f", timerRate, plain))
+	t.add(name+"rate of timers in % of plain sends", "50", fmt.Sprintf("%.0f", 100*timerRate/plain))
+	return nil
+}
+
+// rate sends n small messages as fast as the broker takes them and returns how many a second that were.
+func rate(b *broker, topic string, n int, properties func(i int) string) (float64, error) {
+	s := sender{conns: 8, inFlight: 64, n: n, make: func(i int) []byte { return sendFrame(i, topic, key(i), properties(i), body(i, 0, 128)) }}
+	took, err := s.run(b.addr)
+	return float64(n) / took.Seconds(), err
+}
+
+// costNow measures timers due soon among those that are pending.
+func costNow(b *broker, pending int, o options) (costAt, error) {
+	c := costAt{pending: pending}
+	topic := fmt.Sprintf("cost-%d", pending)
+	n := o.count(50_000)
+	before := b.cpu()
+	s := sender{conns: 8, inFlight: 16, n: n, make: func(i int) []byte {
+		due := time.Now().UnixMilli() + 5000 + rand.Int64N(4000)
+		return sendFrame(i, topic, key(i), deliverAt(due), body(i, due, 128))
+	}}
+	if _, err := s.run(b.addr); err != nil {
+		return c, err
+	}
+	if _, err := awaitEnd(b.addr, topic, int64(n), 20*time.Second); err != nil {
+		return c, err
+	}
+	c.micros = (b.cpu() - before) / float64(n) * 1e6
+	r, err := delivered(b, topic, n)
+	if err != nil {
+		return c, err
+	}
+	if r.early+r.lost+r.doubled > 0 {
+		return c, fmt.Errorf("with %d pending: early / lost / doubled %s", pending, r.faults())
+	}
+	c.p99, c.max = r.quantile(0.99), r.quantile(1)
+	return c, nil
+}
+
+// share of a core that the broker uses while nothing is asked of it.
+func share(b *broker, during time.Duration) float64 {
+	before, begun := b.cpu(), time.Now()
+	time.Sleep(during)
+	return (b.cpu() - before) / time.Since(begun).Seconds()
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/rocketd/rocketd/integration/peer"
+)
+
+type options struct {
+	rows    string
+	apache  bool
+	scale   float64
+	pending int
+}
+
+// row is a measurement of one side: its figures go to the table.
+type row struct {
+	name string
+	run  func(b *broker, t *table, o options) error
+	// only rocketd takes part
+	own bool
+}
+
+func rows() []row {
+	return []row{
+		{name: "lateness", run: lateness},
+		{name: "levels", run: levelLateness},
+		{name: "burst", run: burst},
+		{name: "cpu", run: costs},
+		{name: "pending", run: pending, own: true},
+	}
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.rows, "only", "", "names of rows, split by commas: lateness, levels, burst, cpu, pending; all when empty")
+	flag.BoolVar(&o.apache, "apache", true, "measure Apache's broker too (needs a JDK and Maven)")
+	flag.Float64Var(&o.scale, "scale", 1, "factor on rates' durations and numbers of messages, but for -pending")
+	flag.IntVar(&o.pending, "pending", 1_000_000, "timers pending over three days: a power of ten from 10000 on; 10000000 takes about 5 GB of disk and minutes")
+	flag.Parse()
+	if err := measure(o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func measure(o options) error {
+	begun := time.Now()
+	h := &host{}
+	defer h.close()
+	if err := attempt(func() error { // build before anything is measured
+		peer.Rocketd(h)
+		if o.apache {
+			peer.NeedJava(h)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	sides := []string{sideRocketd}
+	if o.apache {
+		sides = append(sides, sideApache)
+	}
+	var t table
+	failed := 0
+	for _, r := range rows() {
+		if o.rows != "" && !strings.Contains(","+o.rows+",", ","+r.name+",") {
+			continue
+		}
+		for _, side := range sides {
+			if r.own && side != sideRocketd {
+				continue
+			}
+			t.side = side
+			err := attempt(func() error {
+				b := start(h, side)
+				return r.run(b, &t, o)
+			})
+			h.close()
+			if err != nil {
+				failed++
+				fmt.Fprintf(os.Stderr, "%s, %s: %v\n", r.name, side, err)
+			}
+			fmt.Fprintf(os.Stderr, "%s %s of %s is done\n", time.Now().Format(time.TimeOnly), r.name, side)
+		}
+	}
+	t.print(os.Stdout)
+	fmt.Printf("\nScale %g, took %v.\n", o.scale, time.Since(begun).Round(time.Second))
+	if failed > 0 {
+		return fmt.Errorf("%d measurements failed", failed)
+	}
+	return nil
+}
+
+// count is n by the scale.
+func (o options) count(n int) int { return max(100, int(float64(n)*o.scale)) }
