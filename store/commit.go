@@ -137,6 +137,13 @@ func (l *commitLog) write(b *batch) (written []span, err error) {
 		}
 	}
 	b.buf = b.buf[:records]
+	for i, seg := range b.segments {
+		to := records
+		if i+1 < len(b.segments) {
+			to = b.segments[i+1].from
+		}
+		l.unsafe.add(seg.at, b.buf[seg.from:to], l.files.size)
+	}
 	return nil, nil
 }
 

@@ -48,8 +48,12 @@ type commitLog struct {
 	epoch      atomic.Uint64
 
 	closed atomic.Bool           // nothing is staged any more
-	broken atomic.Pointer[error] // no write ever again: ErrFlushFailed
-	full   atomic.Pointer[error] // no write for now: ErrDiskFull or ErrWriteFailed
+	broken atomic.Pointer[error] // no write until heal succeeds: ErrFlushFailed
+	// forgotten: what was not flushed is gone, heal cannot succeed.
+	forgotten atomic.Bool
+	healAt    atomic.Int64          // when heal is tried next, ms; 0: nothing has failed
+	unsafe    pieces                // what is written and not flushed
+	full      atomic.Pointer[error] // no write for now: ErrDiskFull or ErrWriteFailed
 
 	commitMu   sync.Mutex
 	unmeasured int64  // bytes written since the disk was measured; guarded by commitMu

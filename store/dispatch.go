@@ -32,6 +32,9 @@ func (s *Store) dispatch(b *batch) {
 			s.arrive(b, r, e.q, e.offset)
 		}
 	}
+	if s.index.enabled() {
+		s.index.feed.push(b)
+	}
 	s.index.wakeUp()
 }
 

@@ -10,7 +10,8 @@ var (
 	ErrDiskFull = errors.New("disk is full")
 	// ErrWriteFailed: the write failed for another reason than a full disk; what was staged is taken back. The next write tries again.
 	ErrWriteFailed = errors.New("write to the commit log failed")
-	// ErrFlushFailed: an fsync failed, so nothing after it can be promised. Writing stays refused until the store is opened anew.
+	// ErrFlushFailed: an fsync failed, so nothing after it can be promised. Writing is refused until everything that was not flushed could be
+	// read back as it was written, written again and flushed; when it cannot, until the store is opened anew.
 	ErrFlushFailed = errors.New("flush to disk failed")
 	// ErrFlushTimeout: the flush took longer than syncFlushTimeout. The message is stored and may still get flushed.
 	ErrFlushTimeout = errors.New("flush to disk timed out")

@@ -101,8 +101,8 @@ func (f *flusher) flush() error {
 	return err
 }
 
-// syncTo makes everything below target durable. After an error nothing is written any more: what the system had in memory may be
-// lost, and the next fsync would not say so.
+// syncTo makes everything below target durable. After an error nothing is written any more until heal succeeds: what the system had in
+// memory may be lost, and the next fsync would not say so.
 func (f *flusher) syncTo(target int64) error {
 	f.syncMu.Lock()
 	defer f.syncMu.Unlock()
@@ -110,6 +110,7 @@ func (f *flusher) syncTo(target int64) error {
 	if err := l.broken.Load(); err != nil && l.flushed.Load() < target {
 		return *err
 	}
+	l.unsafe.end()
 	for at := l.flushed.Load(); at < target; {
 		file := l.files.find(at)
 		if file == nil {
@@ -130,6 +131,7 @@ func (f *flusher) syncTo(target int64) error {
 		}
 		at = min(target, file.end())
 		l.flushed.Store(at)
+		l.unsafe.drop(at)
 		if at == file.end() {
 			if err := file.closeWriter(); err != nil {
 				return fmt.Errorf("close %s: %w", file.path, err)

@@ -52,7 +52,10 @@ type index struct {
 	idle     atomic.Bool  // parked, nothing to index
 	wake     chan struct{}
 
+	feed indexFeed
+
 	mu      sync.Mutex
+	fed     fed           // taken from feed; guarded by mu
 	files   []*indexFile  // by age; guarded by mu
 	scanner *scanner      // guarded by mu
 	keys    []indexKey    // scratch; guarded by mu
@@ -106,6 +109,7 @@ func (x *index) run(stop <-chan struct{}) {
 			x.logger.WithError(err).Warn("key index cannot go on, trying again")
 			pause = indexRetry
 		case !dirty:
+			x.trimFeed()
 			x.idle.Store(true)
 			if x.behind() && x.idle.CompareAndSwap(true, false) {
 				continue
@@ -161,18 +165,24 @@ func (x *index) stepLocked() (more bool, err error) {
 			return false, err
 		}
 	}
+	more, done, readTo, err := x.stepFedLocked()
+	if done {
+		return more, err
+	}
 	if x.scanner == nil {
 		x.scanner = &scanner{files: x.log, pos: x.position.Load()}
 	}
 	s := x.scanner
-	s.end = x.visible()
+	s.end = readTo
 	s.known = s.end
+	fedNext := readTo < x.visible()
 	if first := x.log.first(); s.pos < first {
 		s.pos = first // the log was shortened meanwhile
 	}
 	for range indexStepRecords {
 		if s.pos >= s.end {
-			return false, nil
+			x.position.Store(max(x.position.Load(), s.pos))
+			return fedNext, nil
 		}
 		found, err := s.next()
 		if err != nil {
@@ -188,7 +198,7 @@ func (x *index) stepLocked() (more bool, err error) {
 		}
 		x.position.Store(s.pos)
 	}
-	return s.pos < s.end, nil
+	return fedNext || s.pos < s.end, nil
 }
 
 // resetScannerLocked makes the next step read on from the position.
@@ -208,6 +218,11 @@ func (x *index) lastLocked() *indexFile {
 // addLocked adds a record's keys.
 func (x *index) addLocked(r *message.Record) error {
 	x.keys = appendIndexKeys(x.keys[:0], r)
+	return x.addKeysLocked()
+}
+
+// addKeysLocked adds the keys of the record at the position.
+func (x *index) addKeysLocked() error {
 	for i, k := range x.keys {
 		if i < x.skip {
 			continue
@@ -269,8 +284,13 @@ func appendIndexKeys(dst []indexKey, r *message.Record) []indexKey {
 	if r.TransactionType() == message.TransactionRollback {
 		return dst
 	}
+	return appendKeys(dst, newKeyHash(r.Topic), r.Properties, r.PhysicalOffset, r.StoreTimestamp)
+}
+
+// appendKeys appends the keys that properties hold of a record of a topic.
+func appendKeys(dst []indexKey, topic keyHash, properties message.Properties, physical, storeMs int64) []indexKey {
 	var unique, keys, tags string
-	r.Properties.Range(func(name, value string) bool {
+	properties.Range(func(name, value string) bool {
 		switch name {
 		case message.KeyUniqueKey:
 			unique = value
@@ -281,19 +301,18 @@ func appendIndexKeys(dst []indexKey, r *message.Record) []indexKey {
 		}
 		return true
 	})
-	topic := newKeyHash(r.Topic)
 	if unique != "" {
-		dst = append(dst, indexKey{topic.key(unique), r.PhysicalOffset, r.StoreTimestamp, false})
+		dst = append(dst, indexKey{topic.key(unique), physical, storeMs, false})
 	}
 	for keys != "" {
 		var key string
 		key, keys, _ = strings.Cut(keys, message.KeySeparator)
 		if key != "" {
-			dst = append(dst, indexKey{topic.key(key), r.PhysicalOffset, r.StoreTimestamp, false})
+			dst = append(dst, indexKey{topic.key(key), physical, storeMs, false})
 		}
 	}
 	if tags != "" {
-		dst = append(dst, indexKey{topic.tag(tags), r.PhysicalOffset, r.StoreTimestamp, true})
+		dst = append(dst, indexKey{topic.tag(tags), physical, storeMs, true})
 	}
 	return dst
 }
@@ -413,6 +432,13 @@ func (x *index) removeBelow(minPhysical int64) error {
 		err = nil
 	}
 	return err
+}
+
+// trimFeed gives back what the feed needs under load.
+func (x *index) trimFeed() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.feed.trim(&x.fed)
 }
 
 // trim gives the slot table's memory back. Everything must have been flushed for a while.

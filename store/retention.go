@@ -39,6 +39,7 @@ func (s *Store) runJanitor() {
 			return
 		}
 		s.measure()
+		s.heal()
 		s.flusher.expire()
 		s.prepareNextFile()
 		s.closeIdle(tick)
