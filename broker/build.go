@@ -199,7 +199,7 @@ func (b *Broker) startServer(ctx context.Context) error {
 		IdleTimeout: time.Duration(c.Server.ServerChannelMaxIdleTimeSeconds) * time.Second,
 		OnOpen:      b.connOpened, OnClose: b.forget,
 		StartLoop: func(l *remoting.Loop) { l.Data = &sender{} },
-		EndTurn:   b.endTurn, Intercept: b.intercept, Watcher: b.options.Watcher,
+		EndTurn:   b.endTurn, Intercept: b.intercept, Watcher: b.options.Watcher, Latencies: c.Broker.EnableRemotingMetrics,
 	})
 	if err != nil {
 		return err

@@ -314,6 +314,7 @@ func (b *Broker) holdPull(p *pull) {
 		timeout = time.Duration(c.Broker.ShortPollingTimeMills) * time.Millisecond
 	}
 	p.first = false
+	p.replier.Hold()
 	offset, topic, queueID := p.get.Offset, p.get.Topic, p.get.QueueID
 	if !b.holds.hold(p, timeout, int64(c.Rocketd.MaxHeldPulls)) {
 		if p.conn.Closed() {

@@ -210,6 +210,7 @@ func (b *Broker) popTopicAndGroup(topicName, groupName string, queueID int32, c 
 // popAgain runs a pop that was woken.
 func (b *Broker) popAgain(w *popWait) {
 	if r := w.pop; !r.conn.Closed() {
+		r.replier.Hold()
 		b.runPop(r, !w.last)
 		return
 	}

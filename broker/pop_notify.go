@@ -57,6 +57,7 @@ func (b *Broker) notification(c *remoting.Conn, req *remoting.Command) (*remotin
 // notifyAgain runs a notification that was woken. In the reference it looks again before it answers.
 func (b *Broker) notifyAgain(w *popWait) {
 	if r := w.note; !r.conn.Closed() {
+		r.replier.Hold()
 		b.runNotification(r, !w.last)
 		return
 	}

@@ -52,6 +52,8 @@ type Command struct {
 	arena []byte
 	// replied says that a Replier was taken from this request.
 	replied bool
+	// timing is that of a request on a server.
+	timing timing
 }
 
 // Header is a custom header: a struct whose one field list both decodes and encodes it.

@@ -96,7 +96,7 @@ func (c *Conn) Replier(req *Command) Replier {
 		req.replied = true
 		c.inFlight.Add(1)
 	}
-	return Replier{conn: c, opaque: req.Opaque, form: req.Serialize, oneway: req.IsOneway()}
+	return Replier{conn: c, opaque: req.Opaque, form: req.Serialize, oneway: req.IsOneway(), timing: req.timing}
 }
 
 // Replier answers one request, once. The zero Replier must not be used.
@@ -105,7 +105,12 @@ type Replier struct {
 	opaque int32
 	form   SerializeType
 	oneway bool
+	held   bool
+	timing timing
 }
+
+// Hold says that the request waits for a message, for the latencies.
+func (r *Replier) Hold() { r.held = true }
 
 // Conn is the connection the request came on.
 func (r Replier) Conn() *Conn { return r.conn }
@@ -115,12 +120,16 @@ func (r Replier) Conn() *Conn { return r.conn }
 func (r Replier) Reply(resp *Command) error {
 	c := r.conn
 	c.inFlight.Add(-1)
+	code := resp.Code
 	if r.oneway {
+		c.server.took(r.timing, code, r.held, NotWanted)
 		release(resp)
 		return nil
 	}
 	r.address(resp)
-	return c.send(resp)
+	err := c.send(resp)
+	c.server.took(r.timing, code, r.held, sendResult(err))
+	return err
 }
 
 // ReplyInTurn answers on the connection's loop, within a handler or EndTurn: the answer leaves with the turn's single
@@ -128,10 +137,12 @@ func (r Replier) Reply(resp *Command) error {
 func (r Replier) ReplyInTurn(resp *Command) {
 	r.conn.inFlight.Add(-1)
 	if r.oneway {
+		r.conn.loop.took(r.timing, resp.Code, r.held, NotWanted)
 		release(resp)
 		return
 	}
 	r.address(resp)
+	r.conn.loop.took(r.timing, resp.Code, r.held, Answered)
 	r.conn.loop.add(r.conn, resp)
 }
 
@@ -150,12 +161,22 @@ func (c *Conn) answer(req, resp *Command, err error) {
 	if req.replied {
 		c.inFlight.Add(-1)
 	}
+	code := resp.Code
 	if req.IsOneway() {
+		c.server.took(req.timing, code, false, NotWanted)
 		release(resp)
 		return
 	}
 	Replier{opaque: req.Opaque, form: req.Serialize}.address(resp)
-	_ = c.send(resp) // a closed connection needs no answer
+	err = c.send(resp) // a closed connection needs no answer
+	c.server.took(req.timing, code, false, sendResult(err))
+}
+
+func sendResult(err error) AnswerResult {
+	if err != nil {
+		return ClientGone
+	}
+	return Answered
 }
 
 // send encodes cmd and hands it to the loop.

@@ -59,6 +59,9 @@ func (e *events) OnTraffic(gc gnet.Conn) gnet.Action {
 	}
 	l := c.loop
 	c.active = true
+	if e.server.latencies != nil {
+		l.turnMs = e.server.opts.Clock.NowMs()
+	}
 	l.bytesIn.Add(int64(len(in)))
 	if in = l.begin(c, in); c.open && c.closing == "" {
 		c.closing = l.frames(c, in)

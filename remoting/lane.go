@@ -60,7 +60,7 @@ func (l *lane) offer(c *Conn, frame []byte, decoded *Command, handle Handler) er
 		s.inbound.Add(-size)
 		return err
 	}
-	t.conn, t.handle = c, handle
+	t.conn, t.handle, t.req.timing = c, handle, decoded.timing
 	if l.opts.MaxWait > 0 {
 		t.queuedMs = s.opts.Clock.NowMs()
 	}

@@ -35,6 +35,9 @@ type Loop struct {
 	unfinished int64  // bytes of unfinished frames
 	growth     uint64 // times that an unfinished frame grew
 
+	turnMs   int64          // when the turn began; 0 without latencies
+	answered []answeredCell // answers of this turn
+
 	framesIn, bytesIn, bytesOut atomic.Int64
 	heapNow                     atomic.Int64 // heap as of the last turn
 	stalledNow                  atomic.Int32 // len(stalled) as of the last turn
@@ -226,6 +229,9 @@ func (l *Loop) handle(c *Conn, frame []byte) (reason string) {
 		l.reply(c, nil, Errorf(RequestCodeNotSupported, " request type %d not supported", req.Code))
 		return ""
 	}
+	if l.turnMs != 0 {
+		req.timing = timing{r.slot, l.turnMs}
+	}
 	if s.draining.Load() && req.Version > V531 {
 		l.reply(c, nil, Errorf(GoAway, "please go away"))
 		return ""
@@ -263,10 +269,12 @@ func (l *Loop) reply(c *Conn, resp *Command, err error) {
 		c.inFlight.Add(-1)
 	}
 	if req.IsOneway() {
+		l.took(req.timing, resp.Code, false, NotWanted)
 		release(resp)
 		return
 	}
 	Replier{opaque: req.Opaque, form: req.Serialize}.address(resp)
+	l.took(req.timing, resp.Code, false, Answered)
 	l.add(c, resp)
 }
 

@@ -4,12 +4,18 @@ import "fmt"
 
 // routeTable finds a request code's row.
 type routeTable struct {
-	low  [1024]*Route // codes below, found without hashing
-	high map[int32]*Route
+	low  [1024]*row // codes below, found without hashing
+	high map[int32]*row
+}
+
+// row is a route and its place among latencies, from 1.
+type row struct {
+	*Route
+	slot int32
 }
 
 func (t *routeTable) fill(routes []Route, lanes int) error {
-	t.high = make(map[int32]*Route)
+	t.high = make(map[int32]*row)
 	for i := range routes {
 		r := &routes[i]
 		switch {
@@ -20,15 +26,15 @@ func (t *routeTable) fill(routes []Route, lanes int) error {
 		case r.Lane < OnLoop || int(r.Lane) > lanes:
 			return fmt.Errorf("remoting: request code %d is for lane %d of %d", r.Code, r.Lane, lanes)
 		case r.Code >= 0 && int(r.Code) < len(t.low):
-			t.low[r.Code] = r
+			t.low[r.Code] = &row{r, int32(i) + 1}
 		default:
-			t.high[r.Code] = r
+			t.high[r.Code] = &row{r, int32(i) + 1}
 		}
 	}
 	return nil
 }
 
-func (t *routeTable) find(code int32) *Route {
+func (t *routeTable) find(code int32) *row {
 	if code >= 0 && int(code) < len(t.low) {
 		return t.low[code]
 	}

@@ -30,6 +30,7 @@ type Server struct {
 	opts        ServerOptions
 	log         *logrus.Entry
 	routes      routeTable
+	latencies   *latencies // nil when they are not counted
 	lanes       []*lane
 	keeper      *keeper
 	idleTicks   int   // sweeps without traffic that make a connection idle
@@ -109,6 +110,9 @@ func NewServer(opts ServerOptions) (*Server, error) {
 	}
 	if err := s.routes.fill(opts.Routes, len(opts.Lanes)); err != nil {
 		return nil, err
+	}
+	if opts.Latencies {
+		s.latencies = newLatencies(opts.Routes)
 	}
 	return s, nil
 }

@@ -60,6 +60,8 @@ type ServerOptions struct {
 	// Intercept runs on the loop between decode and handler, for access control and fault injection. When handled is true
 	// the request goes no further: it is answered with resp or err, or not at all when both are nil.
 	Intercept func(c *Conn, req *Command) (resp *Command, err error, handled bool)
+	// Latencies counts answer times by request and response, see Server.Latencies.
+	Latencies bool
 	// Watcher, when set, sees every frame: for test harnesses.
 	Watcher Watcher
 }

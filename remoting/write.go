@@ -33,6 +33,9 @@ func (l *Loop) flush() {
 		}
 	}
 	l.dirty, l.pending = l.dirty[:0], 0
+	if len(l.answered) > 0 {
+		l.settle()
+	}
 }
 
 // write sends out, and queues what the socket does not take.
