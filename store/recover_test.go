@@ -1,8 +1,10 @@
 package store
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -415,4 +417,55 @@ func TestLeftoversOfAnOlderLog(t *testing.T) {
 	s = st.open()
 	st.wantBodies(s, "T", 0, append(want[:10:10], "a new message that is longer than the old one was")...)
 	st.checked(s)
+}
+
+// TestBatchConsumeQueues: a store with queues of a kind that cannot be served is refused by name, and not touched.
+func TestBatchConsumeQueues(t *testing.T) {
+	st := golden(t, "apache-5.5.0-killed")
+	before := st.listFiles()
+	dir := filepath.Join(st.dir, "batchconsumequeue", "Inner")
+	if err := st.fs.MkdirAll(dir, dirPerm); err != nil {
+		t.Fatal(err)
+	}
+	s := st.open() // the directory alone says nothing
+	st.close(s)
+	st = golden(t, "apache-5.5.0-killed")
+	st.unpack("batchconsumequeue/Inner/0/00000000000000000000", 13_800_000, []byte{1})
+	if _, err := Open(st.options()); !errors.Is(err, ErrLayout) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "BatchCQ") {
+		t.Fatalf("open: %v", err)
+	}
+	if after := st.listFiles(); len(after) != len(before)+1 {
+		t.Errorf("files %v, before %v", after, before)
+	}
+}
+
+// TestExtAddresses: entries whose tags code is an address into consumequeue_ext are served by the tags of their records, and kept as they
+// are.
+func TestExtAddresses(t *testing.T) {
+	st := newStoreTest(t)
+	s := st.open()
+	for i := range 4 {
+		st.put(s, newMessage("T", 0, fmt.Sprint(i), message.KeyTags, []string{"A", "B"}[i%2]))
+	}
+	st.close(s)
+	path := filepath.Join(st.dir, "consumequeue", "T", "0", offsetName(0))
+	f, err := st.fs.OpenFile(path, osUpdate, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(4) {
+		address := binary.BigEndian.AppendUint64(nil, uint64(math.MinInt64+100*i))
+		if _, err := f.WriteAt(address, i*entrySize+12); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = st.open()
+	st.wantBodies(s, "T", 0, "0", "1", "2", "3")
+	st.close(s)
+	if report, err := Check(CheckOptions{Dir: st.dir, FS: st.fs, Config: st.conf}); err != nil || report.Damaged() {
+		t.Errorf("check: %v %v", err, report.Problems)
+	}
 }
