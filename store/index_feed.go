@@ -111,8 +111,9 @@ func (x *index) stepFedLocked() (more, done bool, readTo int64, err error) {
 	}
 	for range indexStepRecords {
 		if x.fed.empty() {
-			x.position.Store(max(x.position.Load(), min(end, x.fed.to)))
-			return false, true, 0, nil
+			at = max(x.position.Load(), min(end, x.fed.to))
+			x.position.Store(at)
+			return at < end, true, 0, nil
 		}
 		f := &x.fed
 		r := &f.records[f.next]
