@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"io"
 	"os"
@@ -60,12 +61,24 @@ func unpack(t *testing.T, name string) string {
 
 func TestDirectoriesOfApacheAreTakenOver(t *testing.T) {
 	for _, name := range []string{"apache-5.5.0-timers-closed.tar.gz", "apache-5.5.0-timers-killed.tar.gz"} {
-		t.Run(name, func(t *testing.T) { takeOver(t, name) })
+		t.Run(name, func(t *testing.T) { takeOver(t, name, 0) })
+		// Apache counts on from our read time, which is that of a message, not of a slot.
+		t.Run(name+" after ours", func(t *testing.T) { takeOver(t, name, 999) })
 	}
 }
 
-func takeOver(t *testing.T, name string) {
+// takeOver opens a directory of Apache's broker, whose read time is shifted.
+func takeOver(t *testing.T, name string, shift int64) {
 	dir := unpack(t, name)
+	check := filepath.Join(dir, "config", "timercheck")
+	content, err := os.ReadFile(check)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary.BigEndian.PutUint64(content, binary.BigEndian.Uint64(content)+uint64(shift))
+	if err := os.WriteFile(check, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	text, err := os.ReadFile(filepath.Join(dir, "stopped"))
 	if err != nil {
 		t.Fatal(err)

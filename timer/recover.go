@@ -53,7 +53,8 @@ func (t *Timer) recover() error {
 	r.trusted = r.cp.own && r.cp.precision == t.precision && r.cp.slots == t.wheel.slots()
 	t.progress = r.cp.progress
 	if !r.cp.own {
-		t.progress = progress{mark: mark{out: r.cp.readMs}}
+		// The reference counts on in steps of the precision from whatever time it finds, ours too: the slot of that time is not done.
+		t.progress = progress{mark: mark{out: r.cp.readMs - r.cp.readMs%t.precision}}
 	}
 	if t.writer, err = openCheckpoint(t.o.FS, t.configPath("timercheck")); err != nil {
 		return err
