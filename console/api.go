@@ -45,6 +45,7 @@ func (c *Console) api() map[string]http.Handler {
 		"GET /api/v1/messages":             answer(c, c.messages),
 		"POST /api/v1/messages":            answer(c, c.send),
 		"GET /api/v1/timers":               answer(c, c.timers),
+		"GET /api/v1/timers/pending":       answer(c, c.pendingTimers),
 		"GET /api/v1/transactions":         answer(c, c.transactions),
 		"GET /api/v1/dead-letters":         answer(c, c.deadLetters),
 		"POST /api/v1/dead-letters/resend": answer(c, c.resend),

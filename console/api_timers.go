@@ -50,7 +50,8 @@ type TimersAnswer struct {
 	Delays    int64        `json:"delays"`
 	Behind    int64        `json:"behind"` // timers stored and not in the wheel yet
 	NextDueMs int64        `json:"nextDueMs"`
-	Slots     []Slot       `json:"slots"` // in order of time, empty ones left out
+	OldestMs  int64        `json:"oldestMs"` // when the oldest timer was enqueued or last rolled; 0: none is pending
+	Slots     []Slot       `json:"slots"`    // in order of time, empty ones left out
 	Topics    []TopicCount `json:"topics"`
 	Levels    []Level      `json:"levels"`
 	// Upcoming are the next messages with a delay level, at most 50.
@@ -80,7 +81,7 @@ func (c *Console) timers(r *http.Request) (TimersAnswer, error) {
 		return TimersAnswer{}, err
 	}
 	out := TimersAnswer{
-		NowMs: c.o.Clock.NowMs(), BucketMs: width.Milliseconds(), Topic: topic, Timers: report.Total, Behind: report.Behind, NextDueMs: report.NextDue,
+		NowMs: c.o.Clock.NowMs(), BucketMs: width.Milliseconds(), Topic: topic, Timers: report.Total, Behind: report.Behind, NextDueMs: report.NextDue, OldestMs: report.OldestMs,
 		Slots: []Slot{}, Topics: []TopicCount{}, Levels: []Level{}, Upcoming: []Message{}, Stats: b.Timer().Stats(),
 		TimerLateness: latenessOf(b.Timer().Stats().Lateness), DelayLateness: latenessOf(b.Schedule().Stats().Lateness),
 	}

@@ -213,6 +213,19 @@ func TestTimers(t *testing.T) {
 	if timers != 1 || delays != 1 || len(got.Topics) != 2 || len(got.Upcoming) != 1 || got.Upcoming[0].RealTopic != "audit" {
 		t.Errorf("timeline: %+v", got)
 	}
+	if got.OldestMs < begun || got.OldestMs > got.NowMs {
+		t.Errorf("the oldest timer is of %d, not between %d and %d", got.OldestMs, begun, got.NowMs)
+	}
+	one := get[console.PendingAnswer](x, "timers/pending?topic=orders&limit=1")
+	if len(one.Timers) != 1 || one.Timers[0].Topic != "orders" || one.Timers[0].UniqueKey != timed.UniqueKey || one.Timers[0].DueMs < begun+3_600_000 || one.Timers[0].Rolls {
+		t.Errorf("pending: %+v", one)
+	}
+	if last := get[console.PendingAnswer](x, "timers/pending?after="+itoa(one.Timers[0].DueMs)+"-0"); len(last.Timers) != 0 || last.Next != "" {
+		t.Errorf("pending after the last one: %+v", last)
+	}
+	if none := get[console.PendingAnswer](x, "timers/pending?topic=audit"); len(none.Timers) != 0 {
+		t.Errorf("pending of another topic: %+v", none)
+	}
 	if only := get[console.TimersAnswer](x, "timers?topic=orders"); only.Timers != 1 || only.Delays != 0 {
 		t.Errorf("of orders: %d timers, %d delays", only.Timers, only.Delays)
 	}
@@ -285,6 +298,9 @@ func TestRefusals(t *testing.T) {
 		"offset without queue":        {"GET", "/api/v1/messages?topic=orders&offset=1", "", nil, 400, "needs queue"},
 		"count too large":             {"GET", "/api/v1/messages?topic=orders&count=1000", "", nil, 400, "200"},
 		"bad bucket":                  {"GET", "/api/v1/timers?bucket=year", "", nil, 400, "minute"},
+		"bad page":                    {"GET", "/api/v1/timers/pending?limit=0", "", nil, 400, "1 to 1000"},
+		"bad place":                   {"GET", "/api/v1/timers/pending?after=x", "", nil, 400, "next of the page before"},
+		"bad time":                    {"GET", "/api/v1/timers/pending?fromMs=soon", "", nil, 400, "since 1970"},
 		"pprof unless asked for":      {"GET", "/debug/pprof/", "", nil, 404, ""},
 		"another method":              {"DELETE", "/api/v1/topics/orders", "", []string{change, "1"}, 405, ""},
 	} {
@@ -492,6 +508,8 @@ func TestOpenAPI(t *testing.T) {
 		console.SendRequest{},
 		console.SendAnswer{},
 		console.TimersAnswer{},
+		console.PendingAnswer{},
+		console.PendingTimer{},
 		console.Slot{},
 		console.Level{},
 		console.Half{},

@@ -23,6 +23,15 @@ func (s *scrape) broker(b *broker.Broker) {
 	if c.EnableStatsMetrics {
 		s.state(b)
 	}
+	if c.EnableRequestMetrics {
+		s.creations(b)
+	}
+	if c.EnableRemotingMetrics {
+		s.latencies(b)
+	}
+	if c.EnablePopMetrics {
+		s.pop(b)
+	}
 	if c.EnableRequestMetrics || c.EnableTransactionMetrics || c.EnableLagAndDLQMetrics {
 		s.traffic(b)
 	}
@@ -127,8 +136,13 @@ func (s *scrape) traffic(b *broker.Broker) {
 	}
 	for i := range t.Timed {
 		d := &t.Timed[i]
-		s.counter("rocketmq_timer_enqueue_total", "Timers set.", float64(d.Ahead.Count), storage("topic", d.Topic)...)
-		s.sized("rocketmq_delay_message_latency_seconds", "How far ahead timers were set.", d.Ahead, storage("topic", d.Topic)...)
+		if d.Delivered > 0 {
+			s.counter("rocketmq_timer_dequeue_total", "Timers delivered.", float64(d.Delivered), storage("topic", d.Topic)...)
+		}
+		if d.Ahead.Count > 0 {
+			s.counter("rocketmq_timer_enqueue_total", "Timers set.", float64(d.Ahead.Count), storage("topic", d.Topic)...)
+			s.sized("rocketmq_delay_message_latency_seconds", "How far ahead timers were set.", d.Ahead, storage("topic", d.Topic)...)
+		}
 	}
 }
 
@@ -266,7 +280,6 @@ func (s *scrape) timers(b *broker.Broker) {
 		late = age(due, now)
 	}
 	s.gauge("rocketmq_timer_dequeue_latency_milliseconds", "How late the next timer is.", float64(late), storage()...)
-	s.counter("rocketmq_timer_dequeue_total", "Timers delivered.", float64(stats.Delivered), storage()...)
 	for _, topic := range t.TopicCounts() {
 		s.gauge("rocketmq_timing_messages", "Timers that are pending.", float64(topic.Count), storage("topic", topic.Topic)...)
 	}
@@ -296,7 +309,7 @@ func (s *scrape) timers(b *broker.Broker) {
 	s.lateness("rocketd_delay_lateness_seconds", "How much later than wanted messages with a delay level were delivered.", b.Schedule().Stats().Lateness)
 	s.own("rocketd_timer_pending", "Timers that are pending.", prometheus.GaugeValue, float64(report.Total))
 	s.own("rocketd_timer_next_due_seconds", "When the next timer is due, seconds since the epoch; 0: none is pending.", prometheus.GaugeValue, float64(report.NextDue)/1000)
-	for name, n := range map[string]int64{"rolled": stats.Rolled, "cancelled": stats.Cancelled, "skipped": stats.Skipped, "retried": stats.Retried, "repaired": stats.Repaired} {
+	for name, n := range map[string]int64{"rolled": stats.Rolled, "delivered": stats.Delivered, "cancelled": stats.Cancelled, "skipped": stats.Skipped, "retried": stats.Retried, "repaired": stats.Repaired} {
 		s.own("rocketd_timer_"+name+"_total", "Timers "+name+".", prometheus.CounterValue, float64(n))
 	}
 	for _, level := range b.Schedule().Pending() {

@@ -39,6 +39,8 @@ type Options struct {
 	// Warnings is the hook that the log was given.
 	Warnings *Warnings
 	Version  string
+	// MayLackPort: when httpPort is taken, Start says so in the log and does without.
+	MayLackPort bool
 }
 
 // Console serves the page, the API and the metrics. Safe for concurrent use.
@@ -65,32 +67,51 @@ func New(o Options) *Console {
 // ErrPortTaken says that the port is taken.
 var ErrPortTaken = errors.New("the HTTP port is taken")
 
-// Start listens on httpHost and httpPort, and with metricsExporterType PROM on the reference's port for the metrics. After an error nothing
-// is left open.
+// Start listens on httpHost and httpPort unless that is negative, and with metricsExporterType PROM on the reference's port for the metrics.
+// After an error nothing is left open.
 func (c *Console) Start() error {
-	r := &c.o.Config.Rocketd
-	listener, err := listen(r.HTTPHost, r.HTTPPort)
-	if err != nil {
+	if err := c.startProm(); err != nil {
 		return err
+	}
+	r := &c.o.Config.Rocketd
+	if r.HTTPPort < 0 {
+		return nil
+	}
+	listener, err := listen(r.HTTPHost, r.HTTPPort)
+	if errors.Is(err, ErrPortTaken) && c.o.MayLackPort {
+		c.log.WithError(err).Warn("there is no console: httpPort is taken by another program; --http-port names another one")
+		return nil
+	}
+	if err != nil {
+		return errors.Join(err, c.Close(context.Background()))
 	}
 	c.addr = addrOf(listener)
 	c.serve(listener, c.guard(c.routes()))
+	return nil
+}
+
+// startProm serves the metrics alone, where the reference does.
+func (c *Console) startProm() error {
 	b := &c.o.Config.Broker
-	if b.MetricsExporterType != "PROM" || c.o.Broker == nil {
+	if !Prom(c.o.Config) || c.o.Broker == nil {
 		return nil
 	}
 	host := b.MetricsPromExporterHost
 	if host == "" {
 		host = b.BrokerIP1
 	}
-	if listener, err = listen(host, b.MetricsPromExporterPort); err != nil {
-		return errors.Join(err, c.Close(context.Background()))
+	listener, err := listen(host, b.MetricsPromExporterPort)
+	if err != nil {
+		return fmt.Errorf("metricsPromExporterPort: %w", err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", &c.exporter)
 	c.serve(listener, c.limit(mux))
 	return nil
 }
+
+// Prom tells whether the metrics have a port of their own.
+func Prom(c *conf.Config) bool { return c.Broker.MetricsExporterType == "PROM" }
 
 func listen(host string, port int32) (net.Listener, error) {
 	addr := net.JoinHostPort(host, strconv.Itoa(int(port)))
