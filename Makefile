@@ -13,7 +13,7 @@ MODELCHECKS ?= 10000
 CRASH_ROUNDS ?= 110
 UNIT = $$(go list ./... | grep -v /integration)
 
-.PHONY: bench-timer bench-quick bench-go curves soak model console-test help run build test test-unit test-integration crash bench lint fuzz docs release cross clean
+.PHONY: docs-test bench-timer bench-quick bench-go curves soak model console-test help run build test test-unit test-integration crash bench lint fuzz docs release cross clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -77,7 +77,7 @@ bench-timer: ## timers and delay levels beside Apache's broker: lateness, bursts
 lint: ## gofmt, go vet and, when it is installed, golangci-lint
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
-	@if command -v golangci-lint >/dev/null; then golangci-lint run; \
+	@export PATH="$$PATH:$$(go env GOPATH)/bin"; if command -v golangci-lint >/dev/null; then golangci-lint run; \
 	else echo "golangci-lint is not installed: go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@latest"; fi
 
 fuzz: ## every fuzz target for FUZZTIME each
@@ -104,7 +104,7 @@ release: ## dist/: archives for every platform, and SHA256SUMS
 		if [ $$os = windows ]; then exe=rocketd.exe; fi; \
 		echo "$$name"; mkdir -p dist/$$name; \
 		GOOS=$$os GOARCH=$$arch CGO_ENABLED=0 go build $(GOFLAGS_RELEASE) -o dist/$$name/$$exe .; \
-		cp LICENSE README.md DIFFERENCES.md dist/$$name/; \
+		cp -r LICENSE README.md DIFFERENCES.md docs deploy dist/$$name/; \
 		tar -C dist -czf dist/$$name.tar.gz $$name; rm -r dist/$$name; \
 	done; cd dist && sha256sum *.tar.gz > SHA256SUMS
 
