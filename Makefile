@@ -71,6 +71,10 @@ SOAK ?= 30m
 soak: ## full load for SOAK, and how the memory grew
 	go run ./integration/bench -soak $(SOAK)
 
+BENCH_GB ?= 10
+bench-store: build ## the store: append, pull, recovery of 1 and BENCH_GB GB, restarts, stops, outage, 50,000 queues, and the machine's limits, 6 minutes
+	go run ./integration/benchstore -large $(BENCH_GB) $(BENCHSTORE)
+
 bench-timer: ## timers and delay levels beside Apache's broker: lateness, bursts, CPU, many pending (BENCHTIMER="-pending 10000000" and the like)
 	go run ./integration/benchtimer $(BENCHTIMER)
 
