@@ -34,6 +34,7 @@ type sender struct {
 	suffix     message.Properties
 	batch      []message.Message
 
+	nowMs   int64         // when the turn's first send came
 	pending []pendingSend // of this turn
 	arena   []byte        // strings of pending
 	answer  remoting.Command
@@ -130,7 +131,10 @@ func (b *Broker) stageSend(conn *remoting.Conn, req *remoting.Command, s *sender
 	if req.Body == nil {
 		return pendingSend{}, b.illegal("it has no body")
 	}
-	now := b.clock.NowMs()
+	if len(s.pending) == 0 {
+		s.nowMs = b.clock.NowMs()
+	}
+	now := s.nowMs
 	if until := c.Broker.StartAcceptSendRequestTimeStamp; now < until {
 		return pendingSend{}, remoting.Errorf(remoting.SystemError, "broker unable to service, until %s", humanTime(until))
 	}

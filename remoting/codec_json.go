@@ -57,8 +57,13 @@ func appendExtFields(dst []byte, c *Command) []byte {
 func appendJSONString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
+	plain := plainPrefix(s)
+	if plain == len(s) {
+		dst = append(dst, s...)
+		return append(dst, '"')
+	}
 	start := 0
-	for i := 0; i < len(s); {
+	for i := plain; i < len(s); {
 		b := s[i]
 		if b >= utf8.RuneSelf {
 			r, n := utf8.DecodeRuneInString(s[i:])

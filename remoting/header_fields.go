@@ -101,7 +101,8 @@ func (f *fieldSet) lookup(name string) (string, bool) {
 		return f.value(f.next - 1)
 	}
 	for i := len(f.ext) - 1; i >= 0; i-- {
-		if f.ext[i].Key == name {
+		// The first bytes decide in most cases, without a call.
+		if k := f.ext[i].Key; len(k) == len(name) && len(k) > 0 && k[0] == name[0] && k == name {
 			f.next = i + 1
 			return f.value(i)
 		}

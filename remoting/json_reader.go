@@ -1,7 +1,6 @@
 package remoting
 
 import (
-	"bytes"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -218,28 +217,16 @@ func (r *jsonReader) skipString() bool {
 
 // str reads a string behind its opening quote.
 func (r *jsonReader) str() (string, error) {
-	const short = 24 // most keys and values end here, before a call to search for the end pays
 	rest := r.b[r.i:]
-	n := 0
-	for ; n < len(rest) && n < short; n++ {
-		switch rest[n] {
-		case '"':
-			r.i += n + 1
-			return alias(rest[:n]), nil
-		case '\\':
-			return r.unescape(n)
-		}
-	}
-	q := bytes.IndexByte(rest[n:], '"')
-	if q < 0 {
+	n := quoteOrBackslash(rest)
+	if n == len(rest) {
 		return "", r.errorf("string not closed")
 	}
-	q += n
-	if e := bytes.IndexByte(rest[n:q], '\\'); e >= 0 {
-		return r.unescape(n + e)
+	if rest[n] == '\\' {
+		return r.unescape(n)
 	}
-	r.i += q + 1
-	return alias(rest[:q]), nil
+	r.i += n + 1
+	return alias(rest[:n]), nil
 }
 
 // unescape copies a string into the arena; the first escape is at offset e.
@@ -247,11 +234,16 @@ func (r *jsonReader) unescape(e int) (string, error) {
 	from := len(r.arena)
 	for {
 		rest := r.b[r.i:]
-		for e < len(rest) && rest[e] != '"' && rest[e] != '\\' {
-			e++
-		}
+		e += quoteOrBackslash(rest[e:])
 		if e == len(rest) {
 			return "", r.errorf("string not closed")
+		}
+		// The separators of properties, \u0001 and \u0002, are by far the most common escapes.
+		if rest[e] == '\\' && e+6 <= len(rest) && rest[e+1] == 'u' && rest[e+2] == '0' && rest[e+3] == '0' && rest[e+4] == '0' && rest[e+5]-'0' <= 9 {
+			r.arena = append(append(r.arena, rest[:e]...), rest[e+5]-'0')
+			r.i += e + 6
+			e = 0
+			continue
 		}
 		r.arena = append(r.arena, rest[:e]...)
 		r.i += e + 1
@@ -337,6 +329,13 @@ func (r *jsonReader) hex4(at int) (rune, bool) {
 }
 
 func (r *jsonReader) space() {
+	if r.i < len(r.b) && r.b[r.i] > ' ' {
+		return
+	}
+	r.spaces()
+}
+
+func (r *jsonReader) spaces() {
 	for r.i < len(r.b) && (r.b[r.i] == ' ' || r.b[r.i] == '\t' || r.b[r.i] == '\n' || r.b[r.i] == '\r') {
 		r.i++
 	}
