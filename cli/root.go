@@ -62,7 +62,7 @@ Without a sub-command both run in one process. When ready, one line on stdout te
 	}
 	f.register(root, conf.RoleAll)
 	root.AddCommand(newNamesrv(p), newBroker(p), newConfig(p), newStore(p), newTest(p), newRecord(p), newReplay(p), newVersion(p))
-	root.AddCommand(newTopic(p), newGroup(p), newOffset(p), newMessage(p), newClient(p), newCluster(p), newSend(p), newConsume(p), newTail(p), newDoctor(p), newHealth(p))
+	root.AddCommand(newTopic(p), newGroup(p), newOffset(p), newMessage(p), newClient(p), newCluster(p), newSend(p), newConsume(p), newTail(p), newTimer(p), newDoctor(p), newHealth(p))
 	return root
 }
 
