@@ -35,7 +35,7 @@ func (b *Broker) build() {
 	b.compensation = newCompensation(b.config)
 	b.producers = newProducerTable(b.log, b.config)
 	b.locks = newLockTable(b.clock)
-	b.holds = newHoldTable(b.clock, b.pullAgain)
+	b.holds = newHoldTable(b.clock, b.freePull)
 	b.notifier = newNotifier(b.consumers)
 	b.keeper = newKeeper(b.clock, b.settleOrphan, b.scanExpired)
 	b.stats = newStats(b.clock, c.Broker.BrokerClusterName, c.Broker.EnableDetailStat, c.Broker.MaxStatsIdleTimeInMinutes)

@@ -11,9 +11,6 @@ import (
 	"github.com/rocketd/rocketd/store"
 )
 
-// wakers is the number of goroutines that run woken pulls.
-const wakers = 2
-
 // queueKey names a queue.
 type queueKey struct {
 	topic   string
@@ -32,41 +29,31 @@ type heldPull struct {
 // when a message arrives there, and one heap by the time at which they give up. Nothing polls. Safe for concurrent use.
 type holdTable struct {
 	clock clock.Clock
-	// run answers a woken pull; it may wait for the disk.
-	run func(*pull)
+	// drop takes back a woken pull whose event loop has ended.
+	drop func(*pull)
 
 	count atomic.Int64 // held now: arrivals look at it before they lock
 
 	mu     sync.Mutex
 	queues map[queueKey][]*pull // guarded by mu
 	due    holdHeap             // guarded by mu
-	ready  []*pull              // woken, not yet run from next on; guarded by mu
-	next   int                  // guarded by mu
 	closed bool                 // guarded by mu
 
 	timer chan struct{} // the earliest time has changed; holds at most one token
-	wake  chan struct{} // something is ready; holds at most one token for each waker
 	stop  chan struct{}
 	done  sync.WaitGroup
+	woken sync.WaitGroup // pulls on their way to their event loop
 }
 
-func newHoldTable(c clock.Clock, run func(*pull)) *holdTable {
-	return &holdTable{
-		clock: c, run: run, queues: map[queueKey][]*pull{},
-		timer: make(chan struct{}, 1), wake: make(chan struct{}, wakers), stop: make(chan struct{}),
-	}
+func newHoldTable(c clock.Clock, drop func(*pull)) *holdTable {
+	return &holdTable{clock: c, drop: drop, queues: map[queueKey][]*pull{}, timer: make(chan struct{}, 1), stop: make(chan struct{})}
 }
 
-// start begins to time out and to wake.
-func (t *holdTable) start() {
-	t.done.Go(t.timeOut)
-	for range wakers {
-		t.done.Go(t.runReady)
-	}
-}
+// start begins to time out.
+func (t *holdTable) start() { t.done.Go(t.timeOut) }
 
 // hold keeps p until a message for it arrives or timeout has passed. It is false when limit pulls are held already or the
-// table is closed. p owns its strings; it belongs to the table until run gets it.
+// table is closed. p owns its strings; it belongs to the table until its event loop gets it.
 func (t *holdTable) hold(p *pull, timeout time.Duration, limit int64) bool {
 	state := stateOf(p.conn)
 	t.mu.Lock()
@@ -150,8 +137,11 @@ func (t *holdTable) wakeIf(match func(*pull) bool) {
 
 func (t *holdTable) wakeLocked(p *pull) {
 	t.removeLocked(p)
-	t.ready = append(t.ready, p)
-	signal(t.wake)
+	t.woken.Add(1)
+	if !p.conn.Run(p.again) {
+		t.woken.Done()
+		t.drop(p)
+	}
 }
 
 // removeLocked takes p out of its list, the heap and its connection.
@@ -199,7 +189,7 @@ func (t *holdTable) connClosed(s *connState, drop func(*pull)) {
 // held is the number of pulls that are held.
 func (t *holdTable) held() int64 { return t.count.Load() }
 
-// close wakes everything, waits until all of it has been run, and ends the goroutines. Nothing can be held afterwards.
+// close wakes everything, waits until all of it has been run, and ends the goroutine. Nothing can be held afterwards.
 func (t *holdTable) close() {
 	t.mu.Lock()
 	already := t.closed
@@ -211,6 +201,7 @@ func (t *holdTable) close() {
 	t.wakeAll()
 	close(t.stop)
 	t.done.Wait()
+	t.woken.Wait()
 }
 
 func (t *holdTable) timeOut() {
@@ -235,40 +226,6 @@ func (t *holdTable) timeOut() {
 		case <-timer.C():
 		}
 	}
-}
-
-func (t *holdTable) runReady() {
-	for {
-		p, more := t.takeReady()
-		if p != nil {
-			if more {
-				signal(t.wake) // another waker may help
-			}
-			t.run(p)
-			continue
-		}
-		select {
-		case <-t.wake:
-		case <-t.stop:
-			if p, _ := t.takeReady(); p != nil {
-				t.run(p)
-				continue
-			}
-			return
-		}
-	}
-}
-
-func (t *holdTable) takeReady() (p *pull, more bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.next == len(t.ready) {
-		t.ready, t.next = t.ready[:0], 0
-		return nil, false
-	}
-	p, t.ready[t.next] = t.ready[t.next], nil
-	t.next++
-	return p, t.next < len(t.ready)
 }
 
 // signal puts a token into a channel that has room for it.

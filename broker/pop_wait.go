@@ -38,6 +38,9 @@ const (
 	waitOver            // its time is over, or it does not want to wait
 )
 
+// wakers is the number of goroutines that run woken pops.
+const wakers = 2
+
 // popWaits keeps pops, or notifications, that wait for a message (PopLongPollingService): by topic, group and queue, and
 // one heap by the time at which they give up. Nothing polls. Safe for concurrent use.
 type popWaits struct {

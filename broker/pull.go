@@ -59,6 +59,7 @@ type pull struct {
 	answer  remoting.Command
 	fields  remoting.PullMessageResponseHeader
 	release func() // gives result's parts and the pull itself back
+	again   func() // runs it on its loop after it was held
 
 	held heldPull
 }
@@ -72,6 +73,10 @@ func (b *Broker) newPull() *pull {
 	p.release = func() {
 		p.result.Release()
 		b.freePull(p)
+	}
+	p.again = func() {
+		defer b.holds.woken.Done()
+		b.pullWoken(p)
 	}
 	return p
 }
@@ -416,7 +421,19 @@ func (b *Broker) pullLater(p *pull) {
 	b.answerPull(p, false)
 }
 
-// pullAgain runs a pull on a worker: one that must wait for the disk, or one that was held.
+// pullWoken runs a pull that was held, on its loop.
+func (b *Broker) pullWoken(p *pull) {
+	switch b.runPull(p, true) {
+	case pullDone:
+		b.answerPull(p, true)
+	case pullMustWait:
+		b.pullLater(p)
+	case pullHold:
+		b.holdPull(p)
+	}
+}
+
+// pullAgain runs a pull that must wait for the disk, on a worker.
 func (b *Broker) pullAgain(p *pull) {
 	if b.runPull(p, false) == pullHold {
 		b.holdPull(p)

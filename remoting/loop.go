@@ -109,7 +109,7 @@ func (l *Loop) drain() {
 	for i := range batch {
 		switch m := &batch[i]; {
 		case m.run != nil:
-			m.run()
+			l.server.guard("a task of the loop", m.run)
 		case m.out != nil:
 			l.deliver(m.conn, m.out)
 		case !m.conn.Closed():
