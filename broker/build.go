@@ -146,7 +146,7 @@ func (b *Broker) storedQueues() map[string]int32 {
 func (b *Broker) openSchedule(context.Context) (err error) {
 	c := b.config()
 	b.schedule, err = schedule.New(schedule.Options{
-		Store: relay.FromStore(b.store), FS: b.fs, Dir: c.Store.StorePathRootDir, Clock: b.clock, Log: b.log, Levels: b.levels,
+		Store: &countedStore{Store: relay.FromStore(b.store), stats: b.stats, levels: true}, FS: b.fs, Dir: c.Store.StorePathRootDir, Clock: b.clock, Log: b.log, Levels: b.levels,
 		FlushInterval: time.Duration(c.Store.FlushDelayOffsetInterval) * time.Millisecond,
 	})
 	return err
@@ -155,7 +155,8 @@ func (b *Broker) openSchedule(context.Context) (err error) {
 func (b *Broker) openTimer(context.Context) (err error) {
 	c := b.config()
 	b.timer, err = timer.Open(timer.Options{
-		Store: relay.FromStore(b.store), FS: b.fs, Dir: c.Store.StorePathRootDir, Clock: b.clock, Log: b.log, Config: &c.Store,
+		Store: &countedStore{Store: relay.FromStore(b.store), stats: b.stats}, FS: b.fs, Dir: c.Store.StorePathRootDir, Clock: b.clock, Log: b.log, Config: &c.Store,
+		OnDelivered: func(topic string) { b.stats.traffic.topic(topic).delivered.Add(1) },
 	})
 	return err
 }

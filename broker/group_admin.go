@@ -42,7 +42,9 @@ func (b *Broker) updateGroupList(c *remoting.Conn, req *remoting.Command) (*remo
 	return b.changeGroups(c, list.Groups...)
 }
 
-func (b *Broker) changeGroups(c *remoting.Conn, groups ...body.SubscriptionGroupConfig) (*remoting.Command, error) {
+func (b *Broker) changeGroups(c *remoting.Conn, groups ...body.SubscriptionGroupConfig) (resp *remoting.Command, err error) {
+	begun := b.clock.NowMs()
+	defer func() { b.countGroupCreation(begun, err) }()
 	for i := range groups {
 		if err := message.ValidateGroup(groups[i].GroupName); err != nil {
 			return nil, remoting.Errorf(remoting.InvalidParameter, "%v", err)

@@ -88,7 +88,8 @@ func (p *popRound) giveOut(key orderKey, retry bool, start int64, result *store.
 	}
 	b.offsets.pulled(key.group, key.topic, key.queueID, result.NextOffset)
 	took := time.Duration(b.clock.NowMs()-p.r.begunMs) * time.Millisecond
-	b.stats.get(key.group, key.topic, key.queueID, result.Count, result.Bytes, took)
+	as := outKey{topic: h.Topic, group: key.group, pop: true, retry: retry}
+	b.stats.given(as, key.group, key.topic, key.queueID, result.Count, result.Bytes, took)
 	p.offsets.add(key.topic, key.queueID, start, offsets)
 	p.count += len(offsets)
 	p.rest += max(result.MaxOffset-result.NextOffset, 0)
@@ -191,7 +192,9 @@ func (b *Broker) putCheckpoint(ck *popCheckpoint, reviveQueue int32) error {
 	if err != nil {
 		return err
 	}
-	if err := b.putRevive(content, popCheckpointTag, ck.uniqueKey(), ck.reviveTime()-popCheckpointLead, reviveQueue); err != nil {
+	err = b.putRevive(content, popCheckpointTag, ck.uniqueKey(), ck.reviveTime()-popCheckpointLead, reviveQueue)
+	b.stats.pop.add(popCountKey{kind: popPut, topic: ck.Topic, group: ck.Group, failed: err != nil})
+	if err != nil {
 		return err
 	}
 	b.stats.checkpoint(ck.Group, ck.Topic, 1)
@@ -206,7 +209,9 @@ func (b *Broker) putAck(ack *popAck, deliverMs int64, reviveQueue int32) error {
 		return err
 	}
 	b.stats.ack(ack.Group, ack.Topic, len(ack.all()))
-	return b.putRevive(content, ack.tag(), ack.uniqueKey(), deliverMs, reviveQueue)
+	err = b.putRevive(content, ack.tag(), ack.uniqueKey(), deliverMs, reviveQueue)
+	b.stats.pop.add(popCountKey{kind: popPut, topic: ack.Topic, group: ack.Group, ack: true, failed: err != nil})
+	return err
 }
 
 func (b *Broker) putRevive(content []byte, tag, uniqueKey string, deliverMs int64, queueID int32) error {
@@ -215,9 +220,11 @@ func (b *Broker) putRevive(content []byte, tag, uniqueKey string, deliverMs int6
 	properties = properties.Append(message.KeyUniqueKey, uniqueKey)
 	properties = properties.Append(message.KeyTimerDeliverMs, strconv.FormatInt(deliverMs, 10))
 	host := b.identity.storeHost
+	topic := message.ReviveTopic(b.config().Broker.BrokerClusterName)
 	_, err := b.deliver(&message.Message{
-		Topic: message.ReviveTopic(b.config().Broker.BrokerClusterName), QueueID: queueID, BornTimestamp: b.clock.NowMs(),
+		Topic: topic, QueueID: queueID, BornTimestamp: b.clock.NowMs(),
 		BornHost: host, StoreHost: host, Body: content, Properties: properties, WaitStored: true,
 	})
+	ensure(&b.stats.traffic.topic(topic).timed).add(&timedBounds, max(0, deliverMs-b.clock.NowMs())/1000)
 	return err
 }

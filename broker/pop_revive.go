@@ -113,6 +113,7 @@ func (r *reviver) round() time.Duration {
 		return wait
 	}
 	r.timerKnown = false
+	begun := r.p.b.clock.NowMs()
 	for _, q := range r.queues {
 		if more := r.read(q); more {
 			wait = 0
@@ -122,6 +123,7 @@ func (r *reviver) round() time.Duration {
 		}
 		r.commit(q)
 	}
+	r.p.b.stats.pop.scan.add(&scanBounds, max(0, r.p.b.clock.NowMs()-begun))
 	if wait == 0 {
 		signal(r.wake)
 	}
@@ -174,6 +176,7 @@ func (r *reviver) take(q *reviveQueue, record []byte, offset int64) {
 	case popCheckpointTag:
 		var ck *popCheckpoint
 		if ck, err = decodePopCheckpoint(m.Body); err == nil {
+			r.p.b.stats.pop.add(popCountKey{kind: popTaken, topic: ck.Topic, group: ck.Group, queueID: q.id})
 			point := &revivePoint{ck: ck, offset: offset, acked: uint32(ck.BitMap)}
 			q.pending = append(q.pending, point)
 			q.byKey[ck.key()] = point
@@ -181,6 +184,7 @@ func (r *reviver) take(q *reviveQueue, record []byte, offset int64) {
 	case popAckTag, popBatchAckTag:
 		var ack *popAck
 		if ack, err = decodePopAck(m.Body, tag == popBatchAckTag); err == nil {
+			r.p.b.stats.pop.add(popCountKey{kind: popTaken, topic: ack.Topic, group: ack.Group, ack: true, queueID: q.id})
 			if ack.BrokerName == "" {
 				ack.BrokerName = r.p.b.config().Broker.BrokerName
 			}
@@ -325,6 +329,7 @@ func (r *reviver) reviveOne(ck *popCheckpoint, offset int64) error {
 	}
 	// A delay or a time that the message had is over: it goes straight to the retry topic.
 	placed, err := b.store.Put(&m)
+	b.stats.pop.add(popCountKey{kind: popRetry, topic: ck.Topic, group: ck.Group, failed: err != nil})
 	if err != nil {
 		return err
 	}
@@ -378,6 +383,7 @@ func (r *reviver) later(old *popCheckpoint, offset int64, queueID int32) bool {
 	content, err := ck.encode()
 	if err == nil {
 		err = b.putRevive(content, popCheckpointTag, ck.uniqueKey(), ck.reviveTime()-popCheckpointLead, queueID)
+		b.stats.pop.add(popCountKey{kind: popPut, topic: ck.Topic, group: ck.Group, failed: err != nil})
 	}
 	if err != nil && b.warnings.allow("later@"+old.Topic) {
 		b.log.WithError(err).WithFields(logrus.Fields{"topic": old.Topic, "group": old.Group, "offset": offset}).

@@ -148,7 +148,9 @@ type stats struct {
 	brokerPutNoSystem, brokerGetNoSystem      statItem
 
 	runtime runtimeCounters
-	traffic traffic
+	traffic   traffic
+	pop       popCounters
+	creations creations
 
 	sampleMu sync.Mutex // guards the windows of all items
 	stop     chan struct{}
@@ -218,6 +220,11 @@ func (s *stats) putFailed() { s.runtime.putFailed.Add(1) }
 
 // get counts num messages of size bytes given to a group by one request that took so long.
 func (s *stats) get(group, topic string, queueID int32, num, size int, took time.Duration) {
+	s.given(outKey{topic: topic, group: group}, group, topic, queueID, num, size, took)
+}
+
+// given is get with what the messages count as among those that went out.
+func (s *stats) given(as outKey, group, topic string, queueID int32, num, size int, took time.Duration) {
 	g := s.groupStats(topic, group)
 	s.groupItem(g, groupGetNums).add(int64(num))
 	s.groupItem(g, groupGetSize).add(int64(size))
@@ -233,7 +240,7 @@ func (s *stats) get(group, topic string, queueID int32, num, size int, took time
 		s.queueGetItem(g, q, queueID, queueGetLatency).add(took.Milliseconds())
 	}
 	s.brokerGet.value.Add(int64(num))
-	out := s.traffic.group(topic, group)
+	out := s.traffic.group(as)
 	out.messages.Add(int64(num))
 	out.bytes.Add(int64(size))
 	if !g.system {
@@ -261,7 +268,7 @@ func (s *stats) sendBack(group, topic string) {
 
 // toDLQ counts a message that went to the group's dead letters.
 func (s *stats) toDLQ(group, topic string) {
-	s.traffic.group(topic, group).deadLetters.Add(1)
+	s.traffic.group(outKey{topic: topic, group: group}).deadLetters.Add(1)
 	s.groupItem(s.groupStats(topic, group), groupToDLQ).add(1)
 }
 

@@ -46,7 +46,10 @@ func (b *Broker) updateTopic(c *remoting.Conn, req *remoting.Command) (*remoting
 		TopicName: h.Topic, ReadQueueNums: h.ReadQueueNums, WriteQueueNums: h.WriteQueueNums, Perm: h.Perm,
 		TopicFilterType: body.TopicFilterType(h.TopicFilterType), TopicSysFlag: h.TopicSysFlag.Or(0), Order: h.Order, Attributes: attributes,
 	}
-	if err := b.changeTopics(topic); err != nil {
+	begun := b.clock.NowMs()
+	err = b.changeTopics(topic)
+	b.countTopicCreation(begun, b.topics.isSystem(topic.TopicName), err)
+	if err != nil {
 		return nil, err
 	}
 	return success(), nil
@@ -59,7 +62,10 @@ func (b *Broker) updateTopicList(c *remoting.Conn, req *remoting.Command) (*remo
 		return nil, remoting.Errorf(remoting.SystemError, "body: %v", err)
 	}
 	b.log.WithFields(logrus.Fields{"topics": len(list.TopicConfigs), "caller": caller(c)}).Info("topics to be created or updated")
-	if err := b.changeTopics(list.TopicConfigs...); err != nil {
+	begun := b.clock.NowMs()
+	err = b.changeTopics(list.TopicConfigs...)
+	b.countTopicCreation(begun, false, err)
+	if err != nil {
 		return nil, err
 	}
 	return success(), nil

@@ -96,6 +96,8 @@ type topicTraffic struct {
 	in      [kinds]atomic.Pointer[inflow]
 	decided atomic.Pointer[decided]
 	timed   atomic.Pointer[histogram]
+	// delivered are its timers that were delivered.
+	delivered atomic.Int64
 }
 
 func ensure[T any](p *atomic.Pointer[T]) *T {
@@ -113,6 +115,13 @@ func (t *topicTraffic) sent(k kind, num, size int) {
 	in.size.add(&sizeBounds, int64(size/max(num, 1)))
 }
 
+// outKey is what the messages given out are counted by. Pops are counted apart, and by whether they were of the retry topic, which counts
+// as its origin then (PopMessageProcessor).
+type outKey struct {
+	topic, group string
+	pop, retry   bool
+}
+
 // groupTraffic is the same for what a group gets of a topic.
 type groupTraffic struct {
 	messages, bytes, deadLetters atomic.Int64
@@ -122,7 +131,7 @@ type groupTraffic struct {
 type traffic struct {
 	mu     sync.RWMutex
 	topics map[string]*topicTraffic   // guarded by mu
-	groups map[groupKey]*groupTraffic // guarded by mu
+	groups map[outKey]*groupTraffic // guarded by mu
 }
 
 func (t *traffic) topic(name string) *topicTraffic {
@@ -147,8 +156,7 @@ func (t *traffic) topic(name string) *topicTraffic {
 	return found
 }
 
-func (t *traffic) group(topic, group string) *groupTraffic {
-	key := groupKey{topic: topic, group: group}
+func (t *traffic) group(key outKey) *groupTraffic {
 	t.mu.RLock()
 	found := t.groups[key]
 	t.mu.RUnlock()
@@ -162,10 +170,11 @@ func (t *traffic) group(topic, group string) *groupTraffic {
 	}
 	found = new(groupTraffic)
 	if t.groups == nil {
-		t.groups = map[groupKey]*groupTraffic{}
+		t.groups = map[outKey]*groupTraffic{}
 	}
 	if len(t.groups) < maxStatItems {
-		t.groups[groupKey{topic: strings.Clone(topic), group: strings.Clone(group)}] = found
+		key.topic, key.group = strings.Clone(key.topic), strings.Clone(key.group)
+		t.groups[key] = found
 	}
 	return found
 }
@@ -208,6 +217,7 @@ type TopicInflow struct {
 type GroupOutflow struct {
 	Topic, Group                 string
 	System                       bool
+	Pop, Retry                   bool // by pops; of the retry topic
 	Messages, Bytes, DeadLetters int64
 }
 
@@ -218,10 +228,11 @@ type TopicTransactions struct {
 	Latency            Histogram // seconds from birth to commit
 }
 
-// TopicTimed is how far ahead the timers of a topic were set since the start.
+// TopicTimed is how far ahead the timers of a topic were set since the start, and how many were delivered.
 type TopicTimed struct {
-	Topic string
-	Ahead Histogram // seconds
+	Topic     string
+	Ahead     Histogram // seconds
+	Delivered int64
 }
 
 // Traffic is what went through the broker since its start, in order of the names. Retry and dead-letter topics are left out as in the
@@ -253,8 +264,12 @@ func (b *Broker) Traffic() Traffic {
 				Topic: name, Commits: d.commits.Load(), Rollbacks: d.rollbacks.Load(), Latency: d.latency.snapshot(&finishBounds),
 			})
 		}
-		if h := topic.timed.Load(); h != nil {
-			out.Timed = append(out.Timed, TopicTimed{Topic: name, Ahead: h.snapshot(&timedBounds)})
+		if h, delivered := topic.timed.Load(), topic.delivered.Load(); h != nil || delivered > 0 {
+			timed := TopicTimed{Topic: name, Delivered: delivered}
+			if h != nil {
+				timed.Ahead = h.snapshot(&timedBounds)
+			}
+			out.Timed = append(out.Timed, timed)
 		}
 	}
 	for key, g := range t.groups {
@@ -262,7 +277,7 @@ func (b *Broker) Traffic() Traffic {
 			continue
 		}
 		out.Out = append(out.Out, GroupOutflow{
-			Topic: key.topic, Group: key.group, System: message.IsSystemTopic(key.topic) || message.IsSystemGroup(key.group),
+			Topic: key.topic, Group: key.group, Pop: key.pop, Retry: key.retry, System: message.IsSystemTopic(key.topic) || message.IsSystemGroup(key.group),
 			Messages: g.messages.Load(), Bytes: g.bytes.Load(), DeadLetters: g.deadLetters.Load(),
 		})
 	}

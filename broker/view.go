@@ -203,6 +203,9 @@ func (b *Broker) Totals() Totals {
 // Server is the state of the broker's listener.
 func (b *Broker) Server() remoting.ServerStats { return b.server.Stats() }
 
+// Latencies are the answer times by request and response; nil with enableRemotingMetrics=false.
+func (b *Broker) Latencies() []remoting.Latency { return b.server.Latencies() }
+
 // Listed is who the broker is to others.
 type Listed struct {
 	Name, Cluster, Address string

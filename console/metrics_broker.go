@@ -110,7 +110,13 @@ func (s *scrape) traffic(b *broker.Broker) {
 		}
 		for i := range t.Out {
 			out := &t.Out[i]
+			if out.Messages == 0 {
+				continue
+			}
 			labels := pairs{"topic", out.Topic, "consumer_group", out.Group, "is_system", strconv.FormatBool(out.System)}
+			if out.Pop {
+				labels = append(labels, "is_retry", strconv.FormatBool(out.Retry))
+			}
 			s.counter("rocketmq_messages_out_total", "Messages given to consumers.", float64(out.Messages), labels...)
 			s.counter("rocketmq_throughput_out_total", "Bytes of the records given to consumers.", float64(out.Bytes), labels...)
 		}
@@ -199,19 +205,32 @@ func (s *scrape) connections(b *broker.Broker) {
 	}
 }
 
-// lag is computed for groups that are online, by the topics that they subscribe (ConsumerLagCalculator#processAllGroup).
+// lag is computed for groups that are online, by the topics that they subscribe (ConsumerLagCalculator#processAllGroup), and for those
+// that have popped without a heartbeat, as proxies do.
 func (s *scrape) lag(b *broker.Broker) {
+	type reading struct{ group, topic string }
 	now := s.e.c.o.Clock.NowMs()
+	done := map[reading]bool{}
+	one := func(group, topic string, pop bool) {
+		if done[reading{group, topic}] || message.IsRetryTopic(topic) || b.Topic(topic) == nil {
+			return
+		}
+		done[reading{group, topic}] = true
+		s.lagOf(b, group, topic, topic, false, now)
+		if pop {
+			s.lagOf(b, group, topic, message.PopRetryTopic(topic, group, b.Config().Broker.EnableRetryTopicV2), true, now)
+		}
+	}
 	for _, name := range b.ConsumerGroups() {
 		pop := b.Group(name).ConsumeType == string(body.ConsumePop)
 		for _, topic := range b.Subscriptions(name) {
-			if message.IsRetryTopic(topic) || b.Topic(topic) == nil {
-				continue
-			}
-			s.lagOf(b, name, topic, topic, false, now)
-			if pop {
-				s.lagOf(b, name, topic, message.PopRetryTopic(topic, name, b.Config().Broker.EnableRetryTopicV2), true, now)
-			}
+			one(name, topic, pop)
+		}
+	}
+	out := b.Traffic().Out
+	for i := range out {
+		if out[i].Pop {
+			one(out[i].Group, out[i].Topic, true)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func Start(ctx context.Context, o Options) (*Standalone, error) {
 	}
 	s := &Standalone{config: o.Config}
 	warnings := new(console.Warnings)
-	if o.Console = o.Console && o.Config.Rocketd.HTTPPort >= 0; o.Console {
+	if o.Console = o.Console && (o.Config.Rocketd.HTTPPort >= 0 || console.Prom(o.Config)); o.Console {
 		o.Log.Logger.AddHook(warnings)
 	}
 	if o.Role != conf.RoleBroker {
@@ -114,14 +114,9 @@ func Start(ctx context.Context, o Options) (*Standalone, error) {
 func (s *Standalone) startConsole(o Options, warnings *console.Warnings) error {
 	c := console.New(console.Options{
 		Config: o.Config, Log: o.Log.WithField("part", "console"), Clock: o.Clock, Broker: s.broker, Namesrv: s.namesrv, Warnings: warnings,
-		Version: o.Version,
+		Version: o.Version, MayLackPort: o.Config.Origin("rocketd.httpPort") == (conf.Origin{}),
 	})
-	err := c.Start()
-	if errors.Is(err, console.ErrPortTaken) && o.Config.Origin("rocketd.httpPort") == (conf.Origin{}) {
-		o.Log.WithError(err).Warn("there is no console: httpPort is taken by another program; --http-port names another one")
-		return nil
-	}
-	if err != nil {
+	if err := c.Start(); err != nil {
 		return err
 	}
 	s.console = c
@@ -219,7 +214,7 @@ func (s *Standalone) BrokerAddr() string {
 
 // HTTPAddr is the HOST:PORT of the console; empty when there is none.
 func (s *Standalone) HTTPAddr() string {
-	if s.console == nil {
+	if s.console == nil || !s.console.Addr().IsValid() {
 		return ""
 	}
 	return s.console.Addr().String()

@@ -311,6 +311,9 @@ func (t *Timer) countDelivered(stored int) {
 			continue
 		}
 		t.counts.delivered.Add(1)
+		if t.o.OnDelivered != nil {
+			t.o.OnDelivered(b.topics[n])
+		}
 		t.lateness.Add(now - e.due)
 	}
 }
