@@ -9,6 +9,7 @@
 //	rocketd test      name server and broker for tests, controlled over HTTP
 //	rocketd record    write down what clients and servers say
 //	rocketd replay    play a recording to other servers and compare
+//	rocketd timer     show pending timers
 //	rocketd version   print the version
 //
 // When ready, a server prints one line on stdout; logs go to stderr. Exit codes are constants of this package.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -162,8 +163,8 @@ func (t *timerCommand) get(ctx context.Context, path string, q url.Values, into 
 	if err != nil {
 		return &failure{code: ExitUnreachable, sentence: fmt.Sprintf("no answer from the console at %s: %v; httpPort of the broker's configuration says where it is", t.http, err), err: err}
 	}
-	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, 64<<20))
+	err = errors.Join(err, resp.Body.Close())
 	if err == nil && resp.StatusCode != http.StatusOK {
 		err = fmt.Errorf("the console at %s answered %s: %.300s", t.http, resp.Status, data)
 	}

@@ -53,15 +53,17 @@ var daily = []struct {
 	{"the brokers", "cluster brokers --json", "", 0},
 	{"remove the group", "group delete billing --yes --json", "", 0},
 	{"it is gone", "group show billing", "", 7},
+	{"one for later", "send later soon --delay 1h --queue 1 --json", "", 0},
 	{"remove the topic", "topic delete orders --yes --json", "", 0},
 	{"it is gone too", "topic show orders", "", 7},
 	{"nothing to consume", "consume orders", "", 7},
+	{"what is timed", "timer ls --topic later --json", "", 0},
 }
 
 // volatile are members whose values differ from run to run or from broker to broker.
 var volatile = []string{
 	"id", "uniqueKey", "UNIQ_KEY", "ID", "physicalOffset", "bornMs", "storeMs", "bornHost", "storeHost", "newestMs", "oldestMs", "lagMs", "addrs", "recallHandle", "address",
-	"TIMER_ENQUEUE_MS", "TIMER_DELIVER_MS", "TIMER_DEQUEUE_MS", "TIMER_OUT_MS", "TIMER_ROLL_LABEL", "TIMER_ROLL_TIMES", "MSG_REGION", "topics", "size",
+	"TIMER_ENQUEUE_MS", "TIMER_DELIVER_MS", "TIMER_DEQUEUE_MS", "TIMER_OUT_MS", "TIMER_ROLL_LABEL", "TIMER_ROLL_TIMES", "nowMs", "dueMs", "leavesMs", "enqueuedMs", "MSG_REGION", "topics", "size",
 }
 
 // normal replaces volatile values, and sorts the lines of streams.

@@ -217,13 +217,15 @@ func traffic(addr string, during time.Duration) (normalTraffic, error) {
 	go func() {
 		pulled <- consume(addr, topic, from, &stop, func(took time.Duration) { out.pulls = append(out.pulls, took) })
 	}()
-	s := sender{conns: 2, inFlight: 64, n: int(during.Seconds() * perSecond), perSecond: perSecond,
+	s := sender{
+		conns: 2, inFlight: 64, n: int(during.Seconds() * perSecond), perSecond: perSecond,
 		make: func(i int) []byte { return sendFrame(i, topic, key(i), "", body(i, time.Now().UnixNano(), 1024)) },
 		seen: func(_ int, took time.Duration) {
 			mu.Lock()
 			out.sends = append(out.sends, took)
 			mu.Unlock()
-		}}
+		},
+	}
 	_, err = s.run(addr)
 	stop.Store(true)
 	if err == nil {

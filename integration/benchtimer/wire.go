@@ -47,8 +47,19 @@ func frame(code, opaque int, ext [][2]string, body []byte) []byte {
 // sendFrame sends a message to queue 0 of a topic.
 func sendFrame(opaque int, topic, key, properties string, body []byte) []byte {
 	return frame(codeSend, opaque, [][2]string{
-		{"a", "P"}, {"b", topic}, {"c", "TBW102"}, {"d", "4"}, {"e", "0"}, {"f", "0"}, {"g", strconv.FormatInt(time.Now().UnixMilli(), 10)}, {"h", "0"},
-		{"i", "UNIQ_KEY\x01" + key + "\x02WAIT\x01true\x02" + properties}, {"j", "0"}, {"k", "false"}, {"m", "false"}, {"n", "broker-a"},
+		{"a", "P"},
+		{"b", topic},
+		{"c", "TBW102"},
+		{"d", "4"},
+		{"e", "0"},
+		{"f", "0"},
+		{"g", strconv.FormatInt(time.Now().UnixMilli(), 10)},
+		{"h", "0"},
+		{"i", "UNIQ_KEY\x01" + key + "\x02WAIT\x01true\x02" + properties},
+		{"j", "0"},
+		{"k", "false"},
+		{"m", "false"},
+		{"n", "broker-a"},
 	}, body)
 }
 
@@ -58,8 +69,16 @@ func pullFrame(topic string, offset int64, wait time.Duration) []byte {
 		sysFlag = "6"
 	}
 	return frame(codePull, 1, [][2]string{
-		{"consumerGroup", "G"}, {"topic", topic}, {"queueId", "0"}, {"queueOffset", strconv.FormatInt(offset, 10)}, {"maxMsgNums", "32"}, {"sysFlag", sysFlag},
-		{"commitOffset", "0"}, {"suspendTimeoutMillis", strconv.FormatInt(wait.Milliseconds(), 10)}, {"subscription", "*"}, {"subVersion", "0"},
+		{"consumerGroup", "G"},
+		{"topic", topic},
+		{"queueId", "0"},
+		{"queueOffset", strconv.FormatInt(offset, 10)},
+		{"maxMsgNums", "32"},
+		{"sysFlag", sysFlag},
+		{"commitOffset", "0"},
+		{"suspendTimeoutMillis", strconv.FormatInt(wait.Milliseconds(), 10)},
+		{"subscription", "*"},
+		{"subVersion", "0"},
 		{"expressionType", "TAG"},
 	}, nil)
 }
@@ -240,7 +259,7 @@ func endOf(addr, topic string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(a.ExtFields["offset"], 10, 64)
 	if err != nil {
-		return 0, nil //nolint:nilerr // there is no such topic
+		return 0, nil // there is no such topic
 	}
 	return max(0, n), nil
 }
