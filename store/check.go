@@ -96,6 +96,7 @@ type checker struct {
 	index  *checkIndex
 	scan   *scanner
 	state  *queueState // of the last checkpoint; nil when there is none
+	sealed int64       // bytes of the log that earlier starts found damaged
 	// behind is the severity of what the next start puts right: of a store that was closed nothing should be missing.
 	behind Severity
 }
@@ -267,6 +268,7 @@ func (c *checker) record(found *scanned) error {
 	case message.TransactionPrepared, message.TransactionRollback:
 		if sealed(m) {
 			r.Sealed++
+			c.sealed += found.to - found.from
 		}
 	default:
 		if err := c.entry(found); err != nil {

@@ -81,7 +81,7 @@ func (x *indexFile) verify(c *checker) error {
 			e := decodeIndexEntry(b[int(i)*indexEntrySize:])
 			slot := &newest[e.hash%uint32(x.shape.slots)]
 			if e.previous != *slot {
-				c.report.problem(Damage, x.path, x.shape.entryAt(n), "key %d is chained to %d, the key before it in its slot is %d", n, e.previous, *slot)
+				c.report.problem(c.behind, x.path, x.shape.entryAt(n), "key %d is chained to %d, the key before it in its slot is %d", n, e.previous, *slot)
 				return nil
 			}
 			if *slot == 0 {
@@ -155,7 +155,7 @@ func (x *checkIndex) record(c *checker, r *message.Record) {
 		e, ok, err := x.peek()
 		switch {
 		case err != nil:
-			c.report.problem(Damage, x.files[x.at].path, x.files[x.at].shape.entryAt(x.n), "%v", err)
+			c.report.problem(c.behind, x.files[x.at].path, x.files[x.at].shape.entryAt(x.n), "%v", err)
 			x.broken = true
 			return
 		case (!ok || e.physical > r.PhysicalOffset) && !slices.ContainsFunc(x.keys, func(k indexKey) bool { return !k.tag }):
@@ -166,7 +166,7 @@ func (x *checkIndex) record(c *checker, r *message.Record) {
 		case e.physical > r.PhysicalOffset:
 			x.early += int64(len(x.keys))
 			if x.at > 0 || x.n > 1 {
-				c.report.problem(Damage, x.files[x.at].path, x.files[x.at].shape.entryAt(x.n), "%d keys of the record at %d are not in the index", len(x.keys), r.PhysicalOffset)
+				c.report.problem(c.behind, x.files[x.at].path, x.files[x.at].shape.entryAt(x.n), "%d keys of the record at %d are not in the index", len(x.keys), r.PhysicalOffset)
 			}
 			return
 		}

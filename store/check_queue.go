@@ -216,7 +216,7 @@ func (c *checker) entry(found *scanned) error {
 	case m.QueueOffset == 0:
 		// The topic was deleted and made again.
 		q.found, q.foundNum, q.matched, q.worst = nil, 0, 0, ""
-	case q.holes(q.next, m.QueueOffset, found.from):
+	case q.holes(q.next, m.QueueOffset, found.from), q.broken && m.QueueOffset > q.next && m.QueueOffset-q.next <= c.sealed/message.MinRecordSize:
 		q.suspect(Warning, file.path, found.from-file.base, "messages %d to %d of queue %s/%d are lost, as an earlier start found", q.next, m.QueueOffset-1, m.Topic, m.QueueID)
 	default:
 		q.suspect(Damage, file.path, found.from-file.base, "the record says it is %d of queue %s/%d, where %d follows", m.QueueOffset, m.Topic, m.QueueID, q.next)

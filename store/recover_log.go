@@ -96,6 +96,9 @@ func (r *recovery) scan(b *rebuilder, from, to, lastMs int64) (err error) {
 		case scanRecord:
 			r.report.Records++
 			r.lastRecord, r.lastMs = found.from, sc.lastMs
+			if sealed(&found.r) {
+				b.lost += found.to - found.from // an earlier start found the damage
+			}
 			b.record(&found.r)
 		case scanGap:
 			b.lost += found.to - found.from

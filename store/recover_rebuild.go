@@ -91,12 +91,22 @@ func (b *rebuilder) place(q *ConsumeQueue, e Entry) {
 	case !b.full && !doubtful && e.QueueOffset-expected > b.lost/message.MinRecordSize:
 		// Its entries up to here should have been there.
 		b.mark(q, expected, e.QueueOffset)
+	case doubtful && e.QueueOffset > s.QueueOffset && b.holes(expected, s) && b.holes(s.QueueOffset+1, e):
+		// What is lost of the log explains both steps.
+		b.accept(q, s)
+		b.suspects[q] = e
 	default:
 		if doubtful {
 			b.reject(q, s)
 		}
 		b.suspects[q] = e
 	}
+}
+
+// holes tells whether the messages from expected on to e may all have been in what is lost of the log. Of a queue that is not there yet
+// nothing is expected.
+func (b *rebuilder) holes(expected int64, e Entry) bool {
+	return expected == 0 || e.QueueOffset > expected && e.QueueOffset-expected <= b.lost/message.MinRecordSize
 }
 
 func (b *rebuilder) mark(q *ConsumeQueue, expected, found int64) {
@@ -134,7 +144,7 @@ func (b *rebuilder) finish() {
 	for q, e := range b.suspects {
 		expected := q.max.Load()
 		switch {
-		case expected == 0, e.QueueOffset == 0 && b.full, e.QueueOffset > expected && e.QueueOffset-expected <= b.lost/message.MinRecordSize:
+		case e.QueueOffset == 0 && b.full, b.holes(expected, e):
 			b.accept(q, e)
 		case e.QueueOffset > expected && !b.full:
 			b.mark(q, expected, e.QueueOffset)

@@ -16,11 +16,15 @@ import (
 
 	"github.com/rocketd/rocketd/conf"
 	"github.com/rocketd/rocketd/internal/clock"
+	"github.com/rocketd/rocketd/internal/modeltest"
 	"github.com/rocketd/rocketd/internal/vfs"
 	"github.com/rocketd/rocketd/message"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	modeltest.FixTo(100)
+	goleak.VerifyTestMain(m)
+}
 
 // quiet is a logger that writes nothing.
 func quiet() *logrus.Entry {
