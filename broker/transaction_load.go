@@ -35,11 +35,10 @@ func (t *transactions) load() error {
 			return fmt.Errorf("read op messages of transactions: %w", err)
 		}
 	}
-	clean := t.b.store.Recovery().Clean
 	t.arrivedTo = from
 	err := halves.Range(from, func(e store.Entry) bool {
 		if !done.has(e.QueueOffset) {
-			t.loadHalf(e, !clean)
+			t.loadHalf(e)
 		}
 		return true
 	})
@@ -64,7 +63,9 @@ func (t *transactions) keepFrom() int64 {
 	return t.pending.first.physical
 }
 
-func (t *transactions) loadHalf(e store.Entry, recovered bool) {
+// loadHalf takes up a half message that the op topic does not name. A kill, also one before the last clean stop, can have lost the op message
+// of its commit.
+func (t *transactions) loadHalf(e store.Entry) {
 	record, err := t.b.store.Record(e.PhysicalOffset)
 	if err != nil {
 		t.b.log.WithError(err).WithField("offset", e.QueueOffset).Error("half message cannot be read")
@@ -73,7 +74,7 @@ func (t *transactions) loadHalf(e store.Entry, recovered bool) {
 	defer record.Release()
 	var r message.Record
 	if _, err := message.DecodeRecord(record.Bytes(), &r, false); err == nil {
-		t.take(&r, e.QueueOffset, e.PhysicalOffset, recovered)
+		t.take(&r, e.QueueOffset, e.PhysicalOffset, true)
 	}
 }
 

@@ -18,8 +18,7 @@ type pendingHalf struct {
 	group    int32 // producer group, of the names table
 	topic    int32 // real topic, of the names table
 	at       int32 // place in the heap
-	// recovered: found at the start after a stop that was not clean. It may have been decided without a trace in the
-	// op topic.
+	// recovered: found at a start. It may have been committed without a trace in the op topic.
 	recovered bool
 
 	before, behind *pendingHalf // in order of offset
