@@ -147,7 +147,7 @@ type stats struct {
 	brokerPut, brokerGet, brokerAck, brokerCk statItem
 	brokerPutNoSystem, brokerGetNoSystem      statItem
 
-	runtime runtimeCounters
+	runtime   runtimeCounters
 	traffic   traffic
 	pop       popCounters
 	creations creations

@@ -130,7 +130,7 @@ type groupTraffic struct {
 // traffic holds the counters of what the sliding windows have forgotten: topics and groups come back to theirs.
 type traffic struct {
 	mu     sync.RWMutex
-	topics map[string]*topicTraffic   // guarded by mu
+	topics map[string]*topicTraffic // guarded by mu
 	groups map[outKey]*groupTraffic // guarded by mu
 }
 
@@ -252,7 +252,7 @@ func (b *Broker) Traffic() Traffic {
 	defer t.mu.RUnlock()
 	for name, topic := range t.topics {
 		for k := range topic.in {
-			if in := topic.in[k].Load(); in != nil && !retryOrDLQ(name) {
+			if in := topic.in[k].Load(); in != nil && (!retryOrDLQ(name) || kind(k) == kindDelay) { // delay levels count for retry topics too (ScheduleMessageService#onSuccess)
 				out.In = append(out.In, TopicInflow{
 					Topic: name, Type: kind(k).String(), System: message.IsSystemTopic(name),
 					Messages: in.messages.Load(), Bytes: in.bytes.Load(), Size: in.size.snapshot(&sizeBounds),
