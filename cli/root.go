@@ -52,6 +52,7 @@ func newRoot(p *Process) *cobra.Command {
 
 Without a sub-command both run in one process. When ready, one line on stdout tells the addresses; logs go to stderr.`,
 		Example: `  rocketd                                        on 127.0.0.1:9876 and 127.0.0.1:10911, files in ./rocketd-data
+  rocketd --dev                                  nothing is left behind
   rocketd --data /tmp/x --namesrv-port 0 --broker-port 0     any free ports
   rocketd --host 0.0.0.0 --advertise mq.example.com          open to the network
   rocketd broker -c broker.conf --namesrv 10.0.0.1:9876      Apache's configuration file, an external name server`,
@@ -61,6 +62,7 @@ Without a sub-command both run in one process. When ready, one line on stdout te
 		RunE:          func(*cobra.Command, []string) error { return serve(p, &f, conf.RoleAll) },
 	}
 	f.register(root, conf.RoleAll)
+	root.Flags().BoolVar(&f.dev, "dev", false, "for a laptop: files in a temporary directory that is removed at the end, transactions asked for after seconds, message types checked, profiles")
 	root.AddCommand(newNamesrv(p), newBroker(p), newConfig(p), newStore(p), newTest(p), newRecord(p), newReplay(p), newVersion(p))
 	root.AddCommand(newTopic(p), newGroup(p), newOffset(p), newMessage(p), newClient(p), newCluster(p), newSend(p), newConsume(p), newTail(p), newTimer(p), newDoctor(p), newHealth(p))
 	return root
@@ -97,6 +99,7 @@ type flags struct {
 	namesrvPort, brokerPort        string
 	httpPort                       string
 	files, sets                    []string
+	dev                            bool
 	command                        *cobra.Command
 }
 

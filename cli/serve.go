@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -22,7 +23,12 @@ import (
 const stopTimeout = 20 * time.Second
 
 // serve starts the parts of a role and returns when a signal has stopped them. A second signal ends the process at once.
-func serve(p *Process, f *flags, role conf.Role) error {
+func serve(p *Process, f *flags, role conf.Role) (err error) {
+	clean, err := f.develop()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, clean()) }()
 	c, err := f.load(p, role)
 	if err != nil {
 		return err

@@ -244,3 +244,22 @@ func TestServeObstacles(t *testing.T) {
 		})
 	}
 }
+
+func TestDev(t *testing.T) {
+	p := start(t, "--dev", "--host", "127.0.0.1", "--namesrv-port", "0", "--broker-port", "0", "--http-port", "-1")
+	ready := p.ready(t)
+	data := ready["data"]
+	if _, err := os.Stat(data); err != nil || !strings.Contains(data, "rocketd-dev-") {
+		t.Fatalf("data in %q: %v", data, err)
+	}
+	if code, out, log := run(t, nil, "config", "get", "transactionTimeOut", "--broker", ready["broker"]); code != ExitOK || !strings.Contains(out, "3000") {
+		t.Errorf("exit %d, %s%s", code, out, log)
+	}
+	p.terminate(t)
+	if code := p.wait(t); code != ExitOK {
+		t.Errorf("exit %d", code)
+	}
+	if _, err := os.Stat(filepath.Dir(data)); !os.IsNotExist(err) {
+		t.Errorf("%s is left behind: %v", filepath.Dir(data), err)
+	}
+}
