@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -191,7 +192,7 @@ func TestKubernetesManifests(t *testing.T) {
 	byKind := map[string]kubernetes{}
 	for d := yaml.NewDecoder(bytes.NewReader([]byte(read(t, "deploy/kubernetes.yaml")))); ; {
 		var k kubernetes
-		if err := d.Decode(&k); err == io.EOF {
+		if err := d.Decode(&k); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			t.Fatal(err)
