@@ -78,10 +78,11 @@ func (s *Store) checkpointNow(closing bool) error {
 	}
 	index, indexMs, indexErr := s.index.sync()
 	if indexErr != nil {
-		// Keys can be read from the log again, but the next start must know.
+		// Keys can be read from the log again, but the next start must know, also when the next sync succeeds.
 		s.warn.report("key index cannot be written", indexErr)
+		s.indexUnsafe = true
 	}
-	state.closed = closing && indexErr == nil && state.logEnd == l.end.Load()
+	state.closed = closing && !s.indexUnsafe && state.logEnd == l.end.Load()
 	state.index = index
 	state.logFirst = s.files.first()
 	state.checkpoint = checkpoint{logMs: state.lastRecordMs, queueMs: state.lastRecordMs, indexMs: indexMs}
@@ -99,11 +100,17 @@ func (s *Store) checkpointNow(closing bool) error {
 		return err
 	}
 	s.lastPoint.Store(state.logEnd)
+	if closing && s.indexUnsafe && indexErr == nil {
+		indexErr = errIndexUnsafe
+	}
 	if closing {
 		return indexErr
 	}
 	return nil
 }
+
+// errIndexUnsafe lets the store count as not closed, so that the next start does not trust the index.
+var errIndexUnsafe = errors.New("an earlier flush of the key index failed, it is checked at the next start")
 
 // summaries is what the queues' files hold durably.
 func (t *queueTable) summaries() []queueSummary {

@@ -42,6 +42,9 @@ type queueTable struct {
 
 	unwritten atomic.Int64 // bytes that are only in memory
 
+	// unsafe is the first error of sync: what was to be synced then may be lost, and the next sync would not say so.
+	unsafe atomic.Pointer[error]
+
 	tree     vfs.Tree // nil where the file system cannot sync a tree
 	treeFrom int      // treeSyncQueues, fewer in tests
 
@@ -179,8 +182,19 @@ const (
 	treeSyncQueues = 128
 )
 
-// sync makes everything written durable.
+// sync makes everything written durable. After an error it fails always: the entries are built again from the log at the next start.
 func (t *queueTable) sync() error {
+	if err := t.unsafe.Load(); err != nil {
+		return *err
+	}
+	err := t.syncDue()
+	if err != nil {
+		t.unsafe.Store(&err)
+	}
+	return err
+}
+
+func (t *queueTable) syncDue() error {
 	var due []*ConsumeQueue
 	for _, q := range t.all() {
 		q.mu.Lock()

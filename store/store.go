@@ -43,6 +43,7 @@ type Store struct {
 	arrivals []func(Arrival)
 
 	checkpointMu sync.Mutex
+	indexUnsafe  bool         // a sync of the index failed; guarded by checkpointMu
 	lastPoint    atomic.Int64 // log offset of the last checkpoint
 	expireSoon   atomic.Int32 // rounds of manual deletion left
 
