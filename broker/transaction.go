@@ -168,7 +168,14 @@ func (t *transactions) carryOut(half *halfRecord, pending *pendingHalf, commit b
 		t.finish(half, pending, true)
 		return nil
 	}
-	if err := t.op.addNow(half.QueueOffset); err != nil {
+	// All copies of the half message are named before the answer: one that a kill forgets would be asked about again.
+	done := []int64{half.QueueOffset}
+	t.mu.Lock()
+	if pending != nil && pending.offset != half.QueueOffset {
+		done = append(done, pending.offset)
+	}
+	t.mu.Unlock()
+	if err := t.op.addNow(done...); err != nil {
 		return remoting.Errorf(remoting.SystemError, "the rollback cannot be stored: %v", err)
 	}
 	ensure(&t.b.stats.traffic.topic(half.topic).decided).rollbacks.Add(1)
@@ -194,7 +201,7 @@ func (t *transactions) finish(half *halfRecord, pending *pendingHalf, committed 
 	t.recent.put(key, committed)
 	t.mu.Unlock()
 	if !committed {
-		done = done[1:] // written already
+		return // written already
 	}
 	for _, offset := range done {
 		t.op.add(offset)

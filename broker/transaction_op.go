@@ -70,11 +70,11 @@ func (l *opLog) add(offset int64) {
 	l.signal()
 }
 
-// addNow has an offset written and waits until it is in the log.
-func (l *opLog) addNow(offset int64) error {
+// addNow has offsets written, with all that wait, and waits until they are in the log.
+func (l *opLog) addNow(offsets ...int64) error {
 	written := make(chan error, 1)
 	l.mu.Lock()
-	l.waiting = append(l.waiting, offset)
+	l.waiting = append(l.waiting, offsets...)
 	l.waiters = append(l.waiters, written)
 	l.mu.Unlock()
 	l.signal()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -21,10 +22,10 @@ import (
 )
 
 // TestGeneratedSequences sends generated sequences of requests, valid and invalid, to Apache and to rocketd and compares the answers.
-// SEQUENCES says how many (default 60), SEQUENCES_SEED which (default 1; "random" draws one and prints it).
+// SEQUENCES says how many (default 20), SEQUENCES_SEED which (default 1; "random" draws one and prints it).
 func TestGeneratedSequences(t *testing.T) {
 	peer.NeedJava(t)
-	seed, count := uint64(1), 60
+	seed, count := uint64(1), 20
 	if text := os.Getenv("SEQUENCES_SEED"); text == "random" {
 		seed = rand.Uint64()
 	} else if text != "" {
@@ -97,7 +98,10 @@ func (s *sequence) step(e generated) (why string, goOn bool) {
 		if !ok1 || !ok2 {
 			return "", true // nothing given out yet
 		}
-		want, got = s.apache.call(s.t, wantEx), s.rocketd.call(s.t, gotEx)
+		want, got = s.apache.call(s.t, wantEx, e.spoiled != ""), s.rocketd.call(s.t, gotEx, false)
+		if want == nil {
+			return "Apache does not answer some requests that lack a field", false
+		}
 		parts = s.compare(e, want, got)
 		if len(parts) == 0 || !e.reads {
 			break
@@ -227,8 +231,8 @@ func (m *memory) fill(e generated, pick int) (exchange, bool) {
 	return filled, true
 }
 
-// call is ask with the sequence's way of failing.
-func (m *memory) call(t *testing.T, e exchange) *r.Command {
+// call sends one request. The answer is nil when there is none and mayBeSilent is true.
+func (m *memory) call(t *testing.T, e exchange, mayBeSilent bool) *r.Command {
 	t.Helper()
 	addr := m.c.Broker
 	if e.namesrv {
@@ -243,9 +247,16 @@ func (m *memory) call(t *testing.T, e exchange) *r.Command {
 	if e.body != "" {
 		cmd.Body = []byte(e.body)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	patience := 30 * time.Second
+	if mayBeSilent {
+		patience = 5 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	resp, err := m.client.Invoke(ctx, addr, cmd)
+	if mayBeSilent && errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
 	if err != nil {
 		t.Fatalf("%s: %s %q: %v", m.c.Name, e.name, e.ext, err)
 	}
@@ -278,7 +289,7 @@ func (m *memory) awaitDispatch(t *testing.T, e generated, c *r.Command) {
 		return
 	}
 	for range 50 {
-		answer := m.call(t, exchange{name: "max offset", code: r.GetMaxOffset, ext: []string{"topic=" + asked(e, "topic", "b"), "queueId=" + field(c, "queueId")}})
+		answer := m.call(t, exchange{name: "max offset", code: r.GetMaxOffset, ext: []string{"topic=" + asked(e, "topic", "b"), "queueId=" + field(c, "queueId")}}, false)
 		if at, err := strconv.ParseInt(field(answer, "offset"), 10, 64); err != nil || at > offset {
 			return
 		}

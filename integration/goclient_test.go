@@ -34,11 +34,13 @@ func TestGoClient(t *testing.T) {
 			for _, story := range goStories {
 				t.Run(story.name, func(t *testing.T) {
 					t.Parallel()
+					t.Cleanup(func() { addGoResult(name, story.name, !t.Failed()) })
 					story.run(t, &goEnv{namesrv: c.Namesrv, name: "go_" + name + "_" + story.name, exact: name == "rocketd"})
 				})
 			}
 		})
 	}
+	writeTable(t)
 }
 
 var goStories = []struct {
@@ -462,8 +464,14 @@ func goTransaction(t *testing.T, e *goEnv) {
 	}
 	var i inbox
 	e.consume(t, &i, everything)
-	i.expect(t, []string{"commit", "later"}, 90*time.Second)
-	if listener.checked["later"] == 0 || listener.checked["rollback"] != 0 {
+	if e.exact {
+		i.expect(t, []string{"commit", "later"}, 90*time.Second)
+	} else { // a check that is under way can make Apache commit twice
+		await(t, 90*time.Second, "what is committed", func() bool { return i.bodies()["commit"] > 0 && i.bodies()["later"] > 0 })
+	}
+	listener.mu.Lock()
+	defer listener.mu.Unlock()
+	if listener.checked["later"] == 0 || e.exact && listener.checked["rollback"] != 0 {
 		t.Errorf("checked %v, want only the undecided one", listener.checked)
 	}
 }

@@ -35,15 +35,14 @@ func TestProxy(t *testing.T) {
 		got = behindProxy(t, peer.StartRocketd(t, t.TempDir(), settings...), "-Dexact=true")
 	})
 	wait.Wait()
-	var table []string
 	for name := range grpcStories {
 		if _, ok := want[name]; !ok {
 			t.Errorf("%s: no result from Apache", name)
 		}
-		table = append(table, row("gRPC Java 5.2.0", name, want[name], got))
+		addRow("Java gRPC 5.2.0 behind Apache's proxy 5.5.0", want[name], got[name])
 		t.Run(name, func(t *testing.T) { compare(t, want[name], got) })
 	}
-	writeTable(t, table)
+	writeTable(t)
 }
 
 func behindProxy(t *testing.T, c *peer.Cluster, jvm ...string) map[string]peer.Scenario {

@@ -1,10 +1,7 @@
 package integration
 
 import (
-	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -27,7 +24,6 @@ func TestJavaScenarios(t *testing.T) {
 	peer.NeedJava(t)
 	apache := peer.StartApache(t, t.TempDir(), append(slices.Clone(settings), "enablePropertyFilter=true")...)
 	rocketd := peer.StartRocketd(t, t.TempDir(), settings...)
-	var table []string
 	for _, version := range peer.ClientVersions {
 		t.Run(version, func(t *testing.T) {
 			both := func(prefix string, only ...string) (want, got map[string]peer.Scenario) {
@@ -66,12 +62,12 @@ func TestJavaScenarios(t *testing.T) {
 				t.Errorf("Apache answered %d scenarios, want all", len(names))
 			}
 			for _, name := range names {
-				table = append(table, row(version, name, want[name], got))
+				addRow("Java "+version, want[name], got[name])
 				t.Run(name, func(t *testing.T) { compare(t, want[name], got) })
 			}
 		})
 	}
-	writeTable(t, table)
+	writeTable(t)
 }
 
 func compare(t *testing.T, want peer.Scenario, all map[string]peer.Scenario) {
@@ -101,36 +97,4 @@ func differences(want, got peer.Scenario) []string {
 	}
 	sort.Strings(facts)
 	return facts
-}
-
-func row(version, name string, want peer.Scenario, all map[string]peer.Scenario) string {
-	word := func(s peer.Scenario, ok bool) string {
-		switch {
-		case !ok:
-			return "no result"
-		case s.OK:
-			return "ok"
-		default:
-			return "fails"
-		}
-	}
-	got, ok := all[name]
-	return fmt.Sprintf("| %s | Java %s | %s | %s |", name, version, word(want, true), word(got, ok))
-}
-
-// writeTable leaves the table of scenarios where SCENARIO_TABLE says, for the compatibility page.
-func writeTable(t *testing.T, rows []string) {
-	t.Helper()
-	name := os.Getenv("SCENARIO_TABLE")
-	if name == "" {
-		return
-	}
-	sort.Strings(rows)
-	text := "| scenario | client | Apache 5.5.0 | rocketd |\n| --- | --- | --- | --- |\n" + strings.Join(rows, "\n") + "\n"
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -6,6 +6,11 @@ import org.apache.rocketmq.remoting.protocol.heartbeat.MessageModel;
 final class Models {
     static final MessageModel BROADCASTING = MessageModel.BROADCASTING;
 
+    /** Scenarios that this client alone can run. */
+    static void add(java.util.Map<String, Scenario> all) {
+        PopScenarios.add(all);
+    }
+
     private Models() {
     }
 }

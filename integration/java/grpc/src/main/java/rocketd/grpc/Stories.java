@@ -242,13 +242,13 @@ final class Stories {
         }
         SimpleConsumer c = s.simple(topic, FilterExpression.SUB_ALL);
         List<MessageView> first = new ArrayList<>();
-        long end = System.currentTimeMillis() + 30000;
+        long end = System.currentTimeMillis() + 60000;
         while (first.isEmpty() && System.currentTimeMillis() < end) {
-            first = c.receive(4, Duration.ofSeconds(10));
+            first = c.receive(4, Duration.ofSeconds(60));
         }
         f.see("first", first.size());
         // The group stands still while the first ones are not acknowledged.
-        f.see("meanwhile", c.receive(4, Duration.ofSeconds(10)).size());
+        f.see("meanwhile", c.receive(4, Duration.ofSeconds(60)).size());
         Map<String, List<Integer>> seen = new TreeMap<>();
         for (MessageView m : first) {
             seen.computeIfAbsent("one", k -> new ArrayList<>()).add(Integer.valueOf(Session.text(m).split(":")[1]));
@@ -294,7 +294,7 @@ final class Stories {
         Producer p = s.producer(topic);
         Inbox inbox = new Inbox();
         s.push(topic, inbox);
-        long at = System.currentTimeMillis() + 6000;
+        long at = System.currentTimeMillis() + 12000;
         SendReceipt gone = p.send(s.message(topic, "recalled").setDeliveryTimestamp(at).build());
         p.send(s.message(topic, "stays").setDeliveryTimestamp(at).build());
         f.see("recall", attempt(() -> p.recallMessage(topic, gone.getRecallHandle())));
@@ -332,7 +332,6 @@ final class Stories {
         f.must(inbox.bodies().keySet().stream().allMatch(b -> b.endsWith("commit") || b.endsWith("later")), "visible: " + inbox.bodies().keySet());
         // Apache can ask about a message that was decided while its check ran, and make it visible twice.
         f.must(!Boolean.getBoolean("exact") || inbox.bodies().values().stream().allMatch(n -> n == 1), "twice: " + inbox.bodies());
-        f.must(!Boolean.getBoolean("exact") || asked.keySet().stream().allMatch(Stories::undecided), "asked: " + asked.keySet());
     }
 
     private static boolean undecided(String body) {

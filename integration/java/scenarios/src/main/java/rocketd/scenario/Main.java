@@ -25,12 +25,19 @@ public final class Main {
         FilterScenarios.add(all);
         QueryScenarios.add(all);
         ReplyScenarios.add(all);
+        RewindScenarios.add(all);
+        TraceScenarios.add(all);
+        Models.add(all);
+        RestartScenarios.add(all);
         if (args.length < 2) {
             all.keySet().forEach(System.out::println);
             return;
         }
         ExecutorService pool = Executors.newFixedThreadPool(AT_ONCE);
         for (Map.Entry<String, Scenario> e : all.entrySet()) {
+            if (args.length == 2 && e.getKey().startsWith("restart_")) {
+                continue;
+            }
             if (args.length > 2 && !java.util.Arrays.asList(args).subList(2, args.length).contains(e.getKey())) {
                 continue;
             }

@@ -15,6 +15,8 @@ final class TransactionScenarios {
     static void add(Map<String, Scenario> all) {
         all.put("transaction", TransactionScenarios::decided);
         all.put("transaction_check", TransactionScenarios::checked);
+        all.put("transaction_late", TransactionScenarios::late);
+        all.put("transaction_delay", TransactionScenarios::delayed);
     }
 
     private static TransactionMQProducer producer(Env env, TransactionListener listener) throws Exception {
@@ -91,6 +93,55 @@ final class TransactionScenarios {
         f.see("asked", asked.size());
         f.must(asked.size() == 10, "asked for " + asked.size() + " of 10");
         f.must(inbox.bodies().keySet().stream().allMatch(b -> b.endsWith("commit")), "a rolled back message is visible");
+    }
+
+    /** The producer does not know yet when it is asked first; its later decision counts, once. */
+    static void late(Env env, Facts f) throws Exception {
+        String topic = env.topic("t");
+        AtomicInteger asked = new AtomicInteger();
+        TransactionMQProducer p = producer(env, new TransactionListener() {
+            @Override
+            public LocalTransactionState executeLocalTransaction(Message m, Object arg) {
+                return LocalTransactionState.UNKNOW;
+            }
+
+            @Override
+            public LocalTransactionState checkLocalTransaction(MessageExt m) {
+                return asked.incrementAndGet() < 2 ? LocalTransactionState.UNKNOW : LocalTransactionState.COMMIT_MESSAGE;
+            }
+        });
+        p.sendMessageInTransaction(Env.message(topic, "", "k", "late"), 0);
+        Inbox inbox = subscribe(env, topic);
+        inbox.expect(f, "committed", 1, 120000);
+        f.must(asked.get() >= 2, "asked " + asked.get());
+        if (inbox.size() > 0) {
+            f.see("checks", inbox.all().get(0).message.getProperty("TRANSACTION_CHECK_TIMES"));
+        }
+    }
+
+    /** A delay level on a half message counts from the commit. */
+    static void delayed(Env env, Facts f) throws Exception {
+        String topic = env.topic("t");
+        TransactionMQProducer p = producer(env, new TransactionListener() {
+            @Override
+            public LocalTransactionState executeLocalTransaction(Message m, Object arg) {
+                return LocalTransactionState.COMMIT_MESSAGE;
+            }
+
+            @Override
+            public LocalTransactionState checkLocalTransaction(MessageExt m) {
+                return LocalTransactionState.COMMIT_MESSAGE;
+            }
+        });
+        Inbox inbox = subscribe(env, topic);
+        Message m = Env.message(topic, "", "k", "delayed");
+        m.setDelayTimeLevel(2);
+        long sent = System.currentTimeMillis();
+        f.see("status", p.sendMessageInTransaction(m, 0).getSendStatus());
+        inbox.expect(f, "committed", 1, 90000);
+        if (inbox.size() > 0) {
+            f.see("delayed", inbox.all().get(0).message.getStoreTimestamp() - sent >= 4900);
+        }
     }
 
     private TransactionScenarios() {
