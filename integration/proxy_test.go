@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -24,17 +25,33 @@ var grpcStories = map[string]string{
 // compares what the clients saw.
 func TestProxy(t *testing.T) {
 	peer.NeedJava(t)
+	var apache, rocketd *proxied
+	both := func(do func(), other func()) {
+		var wait sync.WaitGroup
+		wait.Go(do)
+		wait.Go(other)
+		wait.Wait()
+	}
+	both(func() {
+		apache = behindProxy(t, peer.StartApache(t, t.TempDir(), append(slices.Clone(settings), "enablePropertyFilter=true")...))
+	}, func() {
+		rocketd = behindProxy(t, peer.StartRocketd(t, t.TempDir(), settings...), "-Dexact=true")
+	})
 	var want, got map[string]peer.Scenario
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		apache := peer.StartApache(t, t.TempDir(), append(slices.Clone(settings), "enablePropertyFilter=true")...)
-		want = behindProxy(t, apache)
-		apache.Kill(t)
-	})
-	wait.Go(func() {
-		got = behindProxy(t, peer.StartRocketd(t, t.TempDir(), settings...), "-Dexact=true")
-	})
-	wait.Wait()
+	both(func() { want = apache.run(t, "grpc") }, func() { got = rocketd.run(t, "grpc") })
+	var again []string // as in TestJavaScenarios
+	for name := range grpcStories {
+		if !want[name].OK || !got[name].OK || len(differences(want[name], got[name])) > 0 {
+			again = append(again, name)
+		}
+	}
+	if len(again) > 0 {
+		t.Logf("second run of %v", again)
+		var want2, got2 map[string]peer.Scenario
+		both(func() { want2 = apache.run(t, "grpcb", again...) }, func() { got2 = rocketd.run(t, "grpcb", again...) })
+		maps.Copy(want, want2)
+		maps.Copy(got, got2)
+	}
 	for name := range grpcStories {
 		if _, ok := want[name]; !ok {
 			t.Errorf("%s: no result from Apache", name)
@@ -45,25 +62,41 @@ func TestProxy(t *testing.T) {
 	writeTable(t)
 }
 
-func behindProxy(t *testing.T, c *peer.Cluster, jvm ...string) map[string]peer.Scenario {
+// proxied is a broker with a proxy before it, and the topics and groups of the stories.
+type proxied struct {
+	*peer.Cluster
+	endpoint string
+	jvm      []string
+}
+
+func behindProxy(t *testing.T, c *peer.Cluster, jvm ...string) *proxied {
 	t.Helper()
 	client := remoting.NewClient(remoting.ClientOptions{})
 	defer client.Close()
 	for story, kind := range grpcStories {
-		if kind == "" {
-			continue
+		for _, prefix := range []string{"grpc", "grpcb"} {
+			if kind == "" {
+				continue
+			}
+			makeTopic(t, client, c.Broker, prefix+"_"+story+"_"+kind, "+message.type="+kind)
+			retries := 16
+			if story == "dead" {
+				retries = 1
+			}
+			makeGroup(t, client, c.Broker, fmt.Sprintf(`{"groupName":"G_%s_%s","consumeEnable":true,"consumeMessageOrderly":%t,"retryMaxTimes":%d,"retryQueueNums":1}`,
+				prefix, story, kind == "FIFO", retries))
 		}
-		makeTopic(t, client, c.Broker, "grpc_"+story+"_"+kind, "+message.type="+kind)
-		retries := 16
-		if story == "dead" {
-			retries = 1
-		}
-		makeGroup(t, client, c.Broker, fmt.Sprintf(`{"groupName":"G_grpc_%s","consumeEnable":true,"consumeMessageOrderly":%t,"retryMaxTimes":%d,"retryQueueNums":1}`,
-			story, kind == "FIFO", retries))
 	}
-	seen := peer.RunStories(t, peer.StartGRPCProxy(t, c), jvm)
+	return &proxied{c, peer.StartGRPCProxy(t, c), jvm}
+}
+
+func (p *proxied) run(t *testing.T, prefix string, only ...string) map[string]peer.Scenario {
+	t.Helper()
+	seen := peer.RunStories(t, p.endpoint, prefix, p.jvm, only...)
 	if dead, ok := seen["dead"]; ok { // its message lies in the dead letters
-		dead.Facts["dead letters"] = maxOffset(t, client, c.Broker, "%DLQ%G_grpc_dead")
+		client := remoting.NewClient(remoting.ClientOptions{})
+		defer client.Close()
+		dead.Facts["dead letters"] = maxOffset(t, client, p.Broker, "%DLQ%G_"+prefix+"_dead")
 	}
 	return seen
 }

@@ -10,9 +10,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Runs stories against a proxy: ENDPOINT [story ...]. For each it prints one line
+ * Runs stories against a proxy: ENDPOINT PREFIX [story ...]. For each it prints one line
  * <code>RESULT name OK|FAIL reason facts</code>, separated by tabs. Topics and groups are there before:
- * grpc_STORY_KIND and G_grpc_STORY.
+ * PREFIX_STORY_KIND and G_PREFIX_STORY.
  */
 public final class Main {
     private static final int AT_ONCE = 16;
@@ -22,20 +22,20 @@ public final class Main {
         Stories.add(all);
         ExecutorService pool = Executors.newFixedThreadPool(AT_ONCE);
         for (Map.Entry<String, Story> e : all.entrySet()) {
-            if (args.length > 1 && !Arrays.asList(args).subList(1, args.length).contains(e.getKey())) {
+            if (args.length > 2 && !Arrays.asList(args).subList(2, args.length).contains(e.getKey())) {
                 continue;
             }
-            pool.submit(() -> one(args[0], e.getKey(), e.getValue()));
+            pool.submit(() -> one(args[0], args[1], e.getKey(), e.getValue()));
         }
         pool.shutdown();
         pool.awaitTermination(10, TimeUnit.MINUTES);
         System.exit(0);
     }
 
-    private static void one(String endpoint, String name, Story story) {
+    private static void one(String endpoint, String prefix, String name, Story story) {
         Facts facts = new Facts();
         long start = System.currentTimeMillis();
-        try (Session session = new Session(endpoint, name)) {
+        try (Session session = new Session(endpoint, prefix, name)) {
             story.run(session, facts);
         } catch (Throwable t) {
             StringWriter w = new StringWriter();

@@ -22,20 +22,22 @@ import org.apache.rocketmq.client.apis.producer.TransactionChecker;
 final class Session implements AutoCloseable {
     final ClientServiceProvider provider = ClientServiceProvider.loadService();
     private final ClientConfiguration configuration;
+    private final String prefix;
     private final String name;
     private final List<Closeable> closers = new ArrayList<>();
 
-    Session(String endpoint, String name) {
+    Session(String endpoint, String prefix, String name) {
+        this.prefix = prefix;
         this.name = name;
         this.configuration = ClientConfiguration.newBuilder().setEndpoints(endpoint).enableSsl(false).setRequestTimeout(Duration.ofSeconds(10)).build();
     }
 
     String topic(String kind) {
-        return "grpc_" + name + "_" + kind;
+        return prefix + "_" + name + "_" + kind;
     }
 
     String group() {
-        return "G_grpc_" + name;
+        return "G_" + prefix + "_" + name;
     }
 
     private synchronized <T extends Closeable> T closing(T client) {
