@@ -310,10 +310,12 @@ type Broker struct {
 	MetricsLabel                    string
 	MetricsExportBatchMaxDataPoints int32
 	MetricsInDelta                  bool
-	EnableRemotingMetrics           bool
+	// EnableRemotingMetrics: measure and serve the latencies of requests. Default: true.
+	EnableRemotingMetrics bool
 	// EnableMessageStoreMetrics: serve the metrics of store, timers and delay levels. Default: true.
 	EnableMessageStoreMetrics bool
-	EnablePopMetrics          bool
+	// EnablePopMetrics: serve the metrics of pop. Default: true.
+	EnablePopMetrics bool
 	// EnableConnectionMetrics: serve the metrics of connections. Default: true.
 	EnableConnectionMetrics bool
 	// EnableTransactionMetrics: serve the metrics of half messages. Default: true.

@@ -282,7 +282,7 @@ func TestLoadAddresses(t *testing.T) {
 		notes        int
 	}{
 		{"laptop", laptop, nil, "127.0.0.1", "127.0.0.1:1", 0},
-		{"container", container, nil, "0.0.0.0", "192.0.2.7:1", 0},
+		{"container", container, nil, "0.0.0.0", "192.0.2.7:1", 1},
 		{"container told its name", container, []string{"advertise=localhost"}, "0.0.0.0", "localhost:1", 0},
 		{"own image", image, nil, "0.0.0.0", "127.0.0.1:1", 0},
 		{"own image told its name", image, []string{"advertise=mq"}, "0.0.0.0", "mq:1", 0},

@@ -131,6 +131,9 @@ func (l *loader) resolveAdvertised(m Machine) {
 	case m.Published:
 		l.derive("broker.brokerIP1", loopback)
 	case len(m.Addresses) > 0:
+		if m.InContainer && c.origins["broker.brokerIP1"].Source == "" {
+			c.note("clients are told %s, an address of this container that others may not reach; advertise=HOST[:PORT] tells them another one", m.Addresses[0])
+		}
 		l.derive("broker.brokerIP1", m.Addresses[0].String())
 	default:
 		l.derive("broker.brokerIP1", loopback)

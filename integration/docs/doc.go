@@ -7,8 +7,8 @@
 //	text, or no language       shown output, not run
 //	<!-- serve -->             run in the background until it says ready: the page's own server from there on
 //	<!-- file: NAME -->        written to a file of that name, for the blocks behind it
-//	<!-- needs: A B -->        run when the tools are there, and only with ROCKETD_DOCS=all
-//	<!-- slow -->              run only with ROCKETD_DOCS=all
+//	<!-- needs: A B -->        run when the tools are there, and only with DOCS_TEST=all
+//	<!-- slow -->              run only with DOCS_TEST=all
 //	<!-- not run: REASON -->   not run
 //
 // Anything else fails the test. Before a page's first command a rocketd is started for it. The ports 9876, 10911, 10909 and 10988 in blocks are

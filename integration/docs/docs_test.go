@@ -31,7 +31,7 @@ func (b *block) String() string { return fmt.Sprintf("%s:%d", b.page, b.line) }
 // elsewhere are pages whose programs other tests hold in step with tested sources.
 var elsewhere = map[string]string{"docs/testing.md": "brokertest/docs_test.go and integration/java/junit"}
 
-// quick are the pages of which the quick blocks are run in every test; the others with ROCKETD_DOCS=all.
+// quick are the pages of which the quick blocks are run in every test; the others with DOCS_TEST=all.
 var quick = []string{"README.md", "docs/quickstart.md", "docs/cli.md", "docs/operations.md", "docs/configuration.md", "docs/console.md"}
 
 // blocks finds the fenced blocks of a page.
@@ -168,12 +168,12 @@ func lastLines(out []byte, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// TestDocs runs the blocks of every page: the quick ones, or all with ROCKETD_DOCS=all.
+// TestDocs runs the blocks of every page: the quick ones, or all with DOCS_TEST=all.
 func TestDocs(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("bash is missing")
 	}
-	all := os.Getenv("ROCKETD_DOCS") == "all"
+	all := os.Getenv("DOCS_TEST") == "all"
 	for _, file := range pages(t) {
 		page, err := filepath.Rel(peer.Root(), file)
 		if err != nil {
@@ -270,7 +270,9 @@ func (d *desk) config(t *testing.T, b *block) {
 	if err := os.WriteFile(file, []byte(b.text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(peer.Rocketd(t), "config", "--changed", "-c", file).CombinedOutput(); err != nil {
+	cmd := exec.Command(peer.Rocketd(t), "config", "--changed", "-c", file)
+	cmd.Env = d.env
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%s: %v\n%s", b, err, out)
 	}
 }
