@@ -151,7 +151,7 @@ func (m *crashModel) round(t *testing.T, round int) {
 	}
 	load.Go(func() { m.consume(ctx) })
 	await(t, 30*time.Second, "load", func() bool { return count.Load() > 200 })
-	time.Sleep(time.Duration(rand.IntN(900)) * time.Millisecond) //nolint:forbidigo // the moment is to be random
+	time.Sleep(time.Duration(rand.IntN(900)) * time.Millisecond)
 	if round%7 == 6 {
 		m.terms++
 		c.Stop(t)
@@ -175,11 +175,11 @@ func (m *crashModel) killStart(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Duration(rand.IntN(80)) * time.Millisecond) //nolint:forbidigo // the moment is to be random
+	time.Sleep(time.Duration(rand.IntN(80)) * time.Millisecond)
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() //nolint:errcheck // it was killed
+	_ = cmd.Wait()
 	m.startKills++
 	m.ended()
 }
@@ -248,7 +248,7 @@ func (m *crashModel) verify(t *testing.T, rounds int) {
 	r := &crashReader{m: m, t: t, copies: map[string][]int64{}}
 	begun := time.Now()
 	for r.read(); len(r.missing(never)) > 0 && time.Since(begun) < time.Minute; r.read() {
-		time.Sleep(200 * time.Millisecond) //nolint:forbidigo // everything is read again
+		time.Sleep(200 * time.Millisecond)
 	}
 	t.Logf("all is delivered %v after the last start", time.Since(begun).Round(time.Millisecond))
 	r.checkKeys()

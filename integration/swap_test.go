@@ -16,7 +16,7 @@ import (
 // TestSwapWithApache lets Apache's broker and rocketd take turns on one directory, with stops and with kills: each finds what the
 // other one left - messages, keys, offsets, topics, groups, undecided transactions - and delivers the delays and timers that are
 // pending when they are due, once.
-func TestSwapWithApache(t *testing.T) {
+func TestSwapWithApache(t *testing.T) { //nolint:tparallel // not beside everything else
 	peer.NeedJava(t)
 	for _, run := range []struct {
 		name   string
@@ -106,7 +106,7 @@ func (m *crashModel) stage(t *testing.T, r *crashReader, n int, stage swapStage,
 	}
 	begun = time.Now()
 	for r.read(); len(r.missing(until)) > 0 && time.Since(begun) < 90*time.Second; r.read() {
-		time.Sleep(200 * time.Millisecond) //nolint:forbidigo // everything new is read
+		time.Sleep(200 * time.Millisecond)
 	}
 	t.Logf("%d: %v: started in %v; %d messages, what is due there after %v", n, stage, took.Round(time.Millisecond), len(r.copies), time.Since(begun).Round(time.Millisecond))
 	if missing := r.missing(until); len(missing) > 0 {
@@ -162,8 +162,15 @@ func (m *crashModel) makeSwapTopic(t *testing.T) {
 	w := crashWorker{m: m, client: m.clients[0]}
 	topic := remoting.NewRequest(remoting.UpdateAndCreateTopic, nil)
 	for _, f := range [][2]string{
-		{"topic", "swapT"}, {"defaultTopic", "TBW102"}, {"readQueueNums", "3"}, {"writeQueueNums", "2"}, {"perm", "4"},
-		{"topicFilterType", "SINGLE_TAG"}, {"topicSysFlag", "0"}, {"order", "true"}, {"attributes", "+message.type=FIFO"},
+		{"topic", "swapT"},
+		{"defaultTopic", "TBW102"},
+		{"readQueueNums", "3"},
+		{"writeQueueNums", "2"},
+		{"perm", "4"},
+		{"topicFilterType", "SINGLE_TAG"},
+		{"topicSysFlag", "0"},
+		{"order", "true"},
+		{"attributes", "+message.type=FIFO"},
 	} {
 		topic.AddExt(f[0], f[1])
 	}

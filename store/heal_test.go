@@ -61,7 +61,7 @@ func TestFailedFlushHeals(t *testing.T) {
 				want = append(want, "goes on")
 				t.wantBodies(s, "T", 0, want...)
 				fault.Crash()
-				_ = s.Close() //nolint:errcheck // it has crashed
+				_ = s.Close()
 				disk, ok := mem.(*vfs.Mem)
 				if !ok {
 					t.Fatal("no file system in memory")

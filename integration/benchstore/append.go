@@ -49,14 +49,17 @@ func newMessage(topic string, queue int32, size int) *message.Message {
 
 // appends measures appending with the key index following, as a broker's store does.
 func (o *options) appends(dir string) (*table, error) {
-	t := &table{title: "Append", head: []string{"flush", "writers", "body", "one by one", "of the plain write", "batches of 32", "of the plain write"}}
+	t := &table{title: "Append", head: []string{
+		"flush", "writers", "body", "one by one", "CPU each", "batches of 32", "CPU each", "CPU of a plain write of as many bytes",
+	}}
 	for _, flush := range []string{"ASYNC_FLUSH", "SYNC_FLUSH"} {
 		for _, size := range []int{128, 1 << 10, 16 << 10, 1 << 20} {
-			bytes, took, err := plainWrite(dir, size+recordOverhead, o.each)
+			used := cpuTime()
+			bytes, _, err := plainWrite(dir, size+recordOverhead, o.each)
 			if err != nil {
 				return t, err
 			}
-			limit := float64(bytes) / took.Seconds()
+			limit := (cpuTime() - used) / time.Duration(max(bytes/int64(size+recordOverhead), 1))
 			for _, writers := range []int{1, 4, 16} {
 				row := []string{flush, strconv.Itoa(writers), strconv.Itoa(size)}
 				for _, perBatch := range []int{1, batchOf} {
@@ -69,9 +72,9 @@ func (o *options) appends(dir string) (*table, error) {
 						return t, err
 					}
 					rate := f.bytes / f.took.Seconds()
-					row = append(row, fmt.Sprintf("%.0f/s, %.0f MB/s, p99 %s", float64(f.messages)/f.took.Seconds(), rate/1e6, ms(f.p99)), fmt.Sprintf("%.0f %%", 100*rate/limit))
+					row = append(row, fmt.Sprintf("%.0f/s, %.0f MB/s, p99 %s", float64(f.messages)/f.took.Seconds(), rate/1e6, ms(f.p99)), us(f.cpu/time.Duration(max(f.messages, 1))))
 				}
-				t.add(row...)
+				t.add(append(row, us(limit))...)
 			}
 		}
 	}
@@ -83,6 +86,7 @@ type appended struct {
 	bytes    float64
 	took     time.Duration
 	p99      time.Duration
+	cpu      time.Duration
 }
 
 // append lets writers append for a while, each waiting for its message as a client in lock-step does.
@@ -96,7 +100,7 @@ func (o *options) append(dir, flush string, writers, size, perBatch int) (f appe
 	var wg sync.WaitGroup
 	errs := make([]error, writers)
 	times := make([][]time.Duration, writers)
-	begun := time.Now()
+	begun, used := time.Now(), cpuTime()
 	for w := range writers {
 		wg.Go(func() {
 			ms := make([]message.Message, perBatch)
@@ -113,10 +117,10 @@ func (o *options) append(dir, flush string, writers, size, perBatch int) (f appe
 			}
 		})
 	}
-	time.Sleep(o.each) //nolint:forbidigo // this is how long it is measured
+	time.Sleep(o.each)
 	stop.Store(true)
 	wg.Wait()
-	f.took = time.Since(begun)
+	f.took, f.cpu = time.Since(begun), cpuTime()-used
 	all := merge(times)
 	f.messages = int64(len(all) * perBatch)
 	f.bytes = float64(s.MaxPhysicalOffset())

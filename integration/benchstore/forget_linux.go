@@ -13,6 +13,6 @@ func forget(path string) {
 		return
 	}
 	defer f.Close()
-	_ = unix.Fdatasync(int(f.Fd()))                         //nolint:errcheck // it only stays in memory
-	_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) //nolint:errcheck // as above
+	_ = unix.Fdatasync(int(f.Fd()))
+	_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
 }

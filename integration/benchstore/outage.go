@@ -56,7 +56,7 @@ func startLoad(namesrv string) (*load, error) {
 		body := []byte(strings.Repeat("x", 1<<10))
 		for !l.stop.Load() {
 			if _, err := p.SendSync(context.Background(), primitive.NewMessage("BenchTopic", body)); err != nil {
-				time.Sleep(10 * time.Millisecond) //nolint:forbidigo // a client tries again
+				time.Sleep(10 * time.Millisecond)
 				continue
 			}
 			now := time.Now()
@@ -77,7 +77,7 @@ func (l *load) end() (longest time.Duration, err error) {
 
 func (l *load) await(n int64) {
 	for from := l.sent.Load(); l.sent.Load() < from+n; {
-		time.Sleep(5 * time.Millisecond) //nolint:forbidigo // waits for the load
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 

@@ -85,8 +85,14 @@ func (o *options) touchQueues(broker string) error {
 		topic := "bench" + strconv.Itoa(i)
 		cmd := remoting.NewRequest(remoting.UpdateAndCreateTopic, nil)
 		for _, f := range [][2]string{
-			{"topic", topic}, {"defaultTopic", "TBW102"}, {"readQueueNums", strconv.Itoa(queuesPerTopic)}, {"writeQueueNums", strconv.Itoa(queuesPerTopic)},
-			{"perm", "6"}, {"topicFilterType", "SINGLE_TAG"}, {"topicSysFlag", "0"}, {"order", "false"},
+			{"topic", topic},
+			{"defaultTopic", "TBW102"},
+			{"readQueueNums", strconv.Itoa(queuesPerTopic)},
+			{"writeQueueNums", strconv.Itoa(queuesPerTopic)},
+			{"perm", "6"},
+			{"topicFilterType", "SINGLE_TAG"},
+			{"topicSysFlag", "0"},
+			{"order", "false"},
 		} {
 			cmd.AddExt(f[0], f[1])
 		}

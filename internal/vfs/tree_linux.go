@@ -11,8 +11,7 @@ import (
 type osTree struct{ f *os.File }
 
 func openTree(dir string) (Tree, bool, error) {
-	var name unix.Utsname
-	if err := unix.Uname(&name); err != nil || !atLeast(unix.ByteSliceToString(name.Release[:]), 5, 8) {
+	if !kernelAtLeast(5, 8) {
 		return nil, false, nil
 	}
 	var st unix.Statfs_t
@@ -30,6 +29,11 @@ func openTree(dir string) (Tree, bool, error) {
 		return nil, false, err
 	}
 	return &osTree{f}, true, nil
+}
+
+func kernelAtLeast(major, minor int) bool {
+	var name unix.Utsname
+	return unix.Uname(&name) == nil && atLeast(unix.ByteSliceToString(name.Release[:]), major, minor)
 }
 
 func (t *osTree) Sync() error {
