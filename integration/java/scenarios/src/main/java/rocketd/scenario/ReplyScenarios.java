@@ -13,9 +13,19 @@ import org.apache.rocketmq.common.message.MessageExt;
 final class ReplyScenarios {
     static void add(Map<String, Scenario> all) {
         all.put("request_reply", ReplyScenarios::request);
+        all.put("request_reply_many", ReplyScenarios::many);
     }
 
     static void request(Env env, Facts f) throws Exception {
+        ask(env, f, 1, 20);
+    }
+
+    /** Eight threads ask at the same time. */
+    static void many(Env env, Facts f) throws Exception {
+        ask(env, f, 8, 50);
+    }
+
+    private static void ask(Env env, Facts f, int threads, int each) throws Exception {
         String topic = env.topic("t");
         DefaultMQProducer replier = env.producer();
         DefaultMQProducer requester = env.producer();
@@ -36,19 +46,31 @@ final class ReplyScenarios {
         });
         c.start();
         Thread.sleep(3000);
-        int ok = 0;
-        for (int i = 0; i < 20; i++) {
-            try {
-                Message answer = requester.request(Env.message(topic, "ask", "", "q" + i), 10000);
-                if (new String(answer.getBody()).equals("re q" + i)) {
-                    ok++;
+        AtomicInteger ok = new AtomicInteger();
+        java.util.List<Thread> askers = new java.util.ArrayList<>();
+        for (int thread = 0; thread < threads; thread++) {
+            String name = "q" + thread + ".";
+            askers.add(new Thread(() -> {
+                for (int i = 0; i < each; i++) {
+                    try {
+                        Message answer = requester.request(Env.message(topic, "ask", "", name + i), 20000);
+                        if (new String(answer.getBody()).equals("re " + name + i)) {
+                            ok.incrementAndGet();
+                        }
+                    } catch (Exception e) {
+                        System.err.println("request: " + e);
+                    }
                 }
-            } catch (Exception e) {
-                System.err.println("request: " + e);
-            }
+            }));
         }
-        f.see("answered", ok);
-        f.must(ok == 20, "answered " + ok + " of 20");
+        for (Thread asker : askers) {
+            asker.start();
+        }
+        for (Thread asker : askers) {
+            asker.join();
+        }
+        f.see("answered", ok.get());
+        f.must(ok.get() == threads * each, "answered " + ok.get() + " of " + threads * each);
     }
 
     private ReplyScenarios() {
