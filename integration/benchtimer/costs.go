@@ -53,21 +53,17 @@ func cost(b *broker, topic string, n int, properties func(i int) string) (float6
 
 // pending fills the broker with timers over three days, in powers of ten, and measures at each of them.
 func pending(b *broker, t *table, o options) error {
-	plain, err := rate(b, "plain", o.count(200_000), func(int) string { return "" })
-	if err != nil {
+	if _, err := rate(b, "plain", o.count(20_000), func(int) string { return "" }); err != nil {
 		return err
 	}
 	time.Sleep(3 * time.Second)
 	empty := b.anonMB()
 	have := 0
-	timerRate := 0.0
 	for want := 10_000; want <= o.pending; want *= 10 {
-		from := time.Now().Add(15 * time.Minute).UnixMilli()
-		put, err := rate(b, "far", want-have, func(int) string { return deliverAt(from + rand.Int64N(3*24*3600*1000-15*60*1000)) })
+		put, err := rate(b, "far", want-have, overThreeDays())
 		if err != nil {
 			return err
 		}
-		timerRate = put
 		have = want
 		time.Sleep(5 * time.Second) // for the flusher and the collector of garbage
 		c, err := costNow(b, want, o)
@@ -86,6 +82,10 @@ func pending(b *broker, t *table, o options) error {
 		empty = min(empty, b.anonMB())
 		t.curve = append(t.curve, c)
 	}
+	plain, timerRate, err := rates(b, o)
+	if err != nil {
+		return err
+	}
 	last := t.curve[len(t.curve)-1]
 	name := fmt.Sprintf("%d timers pending over 3 days: ", have)
 	t.add(name+"added memory, MB", "64", fmt.Sprintf("%.0f", last.anonMB))
@@ -94,6 +94,29 @@ func pending(b *broker, t *table, o options) error {
 	t.add(name+"rate of timers / of plain sends, 1/s", "", fmt.Sprintf("%.0f / %.0f", timerRate, plain))
 	t.add(name+"rate of timers in % of plain sends", "50", fmt.Sprintf("%.0f", 100*timerRate/plain))
 	return nil
+}
+
+// overThreeDays makes the property of a timer within three days, but not soon.
+func overThreeDays() func(int) string {
+	from := time.Now().Add(15 * time.Minute).UnixMilli()
+	return func(int) string { return deliverAt(from + rand.Int64N(3*24*3600*1000-15*60*1000)) }
+}
+
+// rates sends plain messages and timers in turn, so that both meet the same machine, and returns how many a second were put.
+func rates(b *broker, o options) (plain, timers float64, err error) {
+	const rounds = 5
+	n := o.count(50_000)
+	var took [2]float64
+	for range rounds {
+		for i, properties := range []func(int) string{func(int) string { return "" }, overThreeDays()} {
+			perSecond, err := rate(b, []string{"plain", "far"}[i], n, properties)
+			if err != nil {
+				return 0, 0, err
+			}
+			took[i] += float64(n) / perSecond
+		}
+	}
+	return rounds * float64(n) / took[0], rounds * float64(n) / took[1], nil
 }
 
 // rate sends n small messages as fast as the broker takes them and returns how many a second that were.

@@ -15,6 +15,8 @@ type options struct {
 	apache  bool
 	scale   float64
 	pending int
+	at      string
+	pid     int
 }
 
 // row is a measurement of one side: its figures go to the table.
@@ -41,6 +43,8 @@ func main() {
 	flag.BoolVar(&o.apache, "apache", true, "measure Apache's broker too (needs a JDK and Maven)")
 	flag.Float64Var(&o.scale, "scale", 1, "factor on rates' durations and numbers of messages, but for -pending")
 	flag.IntVar(&o.pending, "pending", 1_000_000, "timers pending over three days: a power of ten from 10000 on; 10000000 takes about 5 GB of disk and minutes")
+	flag.StringVar(&o.at, "at", "", "measure the broker that runs at this address instead of starting any, for profiles of it; not for pending")
+	flag.IntVar(&o.pid, "pid", 0, "with -at: the broker's process")
 	flag.Parse()
 	if err := measure(o); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -62,7 +66,7 @@ func measure(o options) error {
 		return err
 	}
 	sides := []string{sideRocketd}
-	if o.apache {
+	if o.apache && o.at == "" {
 		sides = append(sides, sideApache)
 	}
 	var t table
@@ -77,7 +81,10 @@ func measure(o options) error {
 			}
 			t.side = side
 			err := attempt(func() error {
-				b := start(h, side)
+				b := &broker{h: h, side: side, addr: o.at, pid: o.pid}
+				if o.at == "" {
+					b = start(h, side)
+				}
 				return r.run(b, &t, o)
 			})
 			h.close()
