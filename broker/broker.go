@@ -77,9 +77,10 @@ type Broker struct {
 	caller       *remoting.Client // calls name servers that are not in this process
 	adminParts
 
-	pulls     sync.Pool // of *pull
-	slowSends *pool     // sends that create a topic or group first
-	coldPulls *pool     // pulls that wait for the disk
+	pulls      sync.Pool // of *pull
+	flushWaits sync.Pool // of *flushWait
+	slowSends  *pool     // sends that create a topic or group first
+	coldPulls  *pool     // pulls that wait for the disk
 
 	arrivals []func(store.Arrival) // complete before Start; called in log order after dispatch
 	serving  atomic.Bool           // identity is set

@@ -391,38 +391,6 @@ func (b *Broker) finishSends(s *sender, inTurn bool) {
 	b.finishFlushed(s, now, inTurn)
 }
 
-// finishFlushed answers what need not wait, and the rest when the flush that covers all of it is done.
-func (b *Broker) finishFlushed(s *sender, now int64, inTurn bool) {
-	waiting := &sender{arena: bytes.Clone(s.arena)}
-	for i := range s.pending {
-		p := &s.pending[i]
-		b.countSend(p, now)
-		if !p.wait {
-			s.answerSent(b, p, remoting.Success, inTurn)
-			continue
-		}
-		waiting.pending = append(waiting.pending, *p)
-	}
-	s.reset()
-	if len(waiting.pending) == 0 {
-		return
-	}
-	ticket := waiting.pending[len(waiting.pending)-1].placed.Ticket
-	b.store.OnFlushed(ticket, func(err error) {
-		for i := range waiting.pending {
-			p := &waiting.pending[i]
-			switch {
-			case err == nil:
-				waiting.answerSent(b, p, remoting.Success, false)
-			case errors.Is(err, store.ErrFlushTimeout):
-				waiting.answerSent(b, p, remoting.FlushDiskTimeout, false)
-			default:
-				b.answerFailed(p, err, false)
-			}
-		}
-	})
-}
-
 func (s *sender) reset() {
 	clear(s.pending)
 	s.pending, s.arena = s.pending[:0], s.arena[:0]
