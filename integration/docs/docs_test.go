@@ -150,17 +150,29 @@ func (d *desk) run(t *testing.T, b *block) {
 	if d.server == nil {
 		d.serve(t, "exec rocketd --data server-data")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", d.ports.Replace(b.text))
-	cmd.Dir, cmd.Env, cmd.WaitDelay = d.dir, d.env, 10*time.Second
 	began := time.Now()
-	out, err := cmd.CombinedOutput()
+	out, err := d.once(t, b)
+	if err != nil && strings.HasPrefix(b.mark, "needs") { // downloads, and clients whose first send times out on a busy machine
+		t.Logf("%s: %v, tried again\n%s", b, err, lastLines(out, 30))
+		out, err = d.once(t, b)
+	}
 	if err != nil {
 		t.Errorf("%s: %v\n%s\nprinted:\n%s", b, err, b.text, out)
 		return
 	}
 	t.Logf("%s: run in %v\n%s", b, time.Since(began).Round(time.Millisecond), lastLines(out, 12))
+}
+
+// once runs a block, with everything it starts, for at most five minutes.
+func (d *desk) once(t *testing.T, b *block) ([]byte, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", d.ports.Replace(b.text))
+	cmd.Dir, cmd.Env, cmd.WaitDelay = d.dir, d.env, 10*time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	return cmd.CombinedOutput()
 }
 
 func lastLines(out []byte, n int) string {
