@@ -8,7 +8,7 @@
 //	state       owner                 file in the store's config directory
 //	topics      topicTable            topics.json
 //	groups      groupTable            subscriptionGroup.json
-//	offsets     offsetTable           consumerOffset.json
+//	offsets     offsetTable           consumerOffset.json, lmqConsumerOffset.json with enableLmq
 //	consumers   consumerTable         -
 //	producers   producerTable         -
 //	locks       lockTable             -

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rocketd/rocketd/conf"
 	"github.com/rocketd/rocketd/internal/clock"
+	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/remoting/body"
 )
 
@@ -36,10 +37,11 @@ type groupOffsets struct {
 	text []byte
 }
 
-// offsetTable is the consumer offsets: consumerOffset.json (the reference's ConsumerOffsetManager). Safe for concurrent
-// use.
+// offsetTable is the consumer offsets: consumerOffset.json (the reference's ConsumerOffsetManager), with enableLmq lmqConsumerOffset.json
+// (LmqConsumerOffsetManager), in which groups of light queues have a list of their own. Safe for concurrent use.
 type offsetTable struct {
 	file     *stateFile
+	plain    *stateFile // consumerOffset.json when file is lmqConsumerOffset.json and not there yet, else nil
 	clock    clock.Clock
 	log      *logrus.Entry
 	config   func() *conf.Config
@@ -66,13 +68,24 @@ func newOffsetTable(files *stateFiles, c clock.Clock, log *logrus.Entry, config 
 	}
 	t.version.Timestamp = c.NowMs()
 	t.file = files.file("consumerOffset.json", t.encode)
+	if config().Store.EnableLMQ {
+		t.plain, t.file = t.file, files.file("lmqConsumerOffset.json", t.encode)
+	}
 	return t
 }
 
-// load reads consumerOffset.json. A broken file is set aside: groups then begin as new ones do.
+// load reads the file; the first time with enableLmq, consumerOffset.json. A broken file is set aside: groups then begin as new ones do.
 func (t *offsetTable) load() error {
-	_, err := t.file.load(func(data []byte) error {
-		table, err := body.Decode[body.ConsumerOffsetTable](data)
+	found, err := t.loadFile(t.file)
+	if err == nil && !found && t.plain != nil {
+		_, err = t.loadFile(t.plain)
+	}
+	return err
+}
+
+func (t *offsetTable) loadFile(file *stateFile) (found bool, err error) {
+	found, err = file.load(func(data []byte) error {
+		table, err := body.Decode[body.LMQConsumerOffsetTable](data)
 		if err != nil {
 			return err
 		}
@@ -89,15 +102,20 @@ func (t *offsetTable) load() error {
 			}
 			t.table[key] = g
 		}
+		for name, offset := range table.LMQOffsetTable {
+			if key, ok := splitTopicGroup(name); ok {
+				t.table[key] = &groupOffsets{queues: map[int32]queueOffsets{0: {committed: offset, pulled: noOffset, reset: noOffset}}}
+			}
+		}
 		t.version = table.DataVersion
 		return nil
 	})
 	if errors.Is(err, errBroken) {
-		t.log.WithError(err).Error("consumerOffset.json cannot be read, starting without it: groups begin as new ones do")
-		t.file.setAside()
-		return nil
+		t.log.WithError(err).WithField("file", file.path).Error("consumer offsets cannot be read, starting without them: groups begin as new ones do")
+		file.setAside()
+		return false, nil
 	}
-	return err
+	return found, err
 }
 
 // splitTopicGroup takes "topic@group" apart.
@@ -373,15 +391,22 @@ func (t *offsetTable) removeIf(match func(groupKey, *groupOffsets) bool) {
 	}
 }
 
-// encode is the content of consumerOffset.json. What has not changed is taken from the last time.
+// encode is the content of the file. What has not changed is taken from the last time.
 func (t *offsetTable) encode() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	data := append(make([]byte, 0, t.size+4096), "{\n\t\"dataVersion\":"...)
 	data = body.Append(data, &t.version)
+	if t.plain != nil {
+		data = t.appendLightLocked(append(data, ",\n\t\"lmqOffsetTable\":{"...))
+		data = append(data, "\n\t}"...)
+	}
 	data = append(data, ",\n\t\"offsetTable\":{"...)
 	first := true
 	for key, g := range t.table {
+		if t.plain != nil && message.IsLMQ(key.group) {
+			continue
+		}
 		if g.text == nil {
 			g.text = appendOffsets(nil, key, g)
 		}
@@ -397,6 +422,24 @@ func (t *offsetTable) encode() []byte {
 	data = append(data, "\n\t}\n}"...)
 	t.size = len(data)
 	return data
+}
+
+// appendLightLocked writes `"topic@group":1,…` for groups of light queues, which have one queue.
+func (t *offsetTable) appendLightLocked(dst []byte) []byte {
+	first := true
+	for key, g := range t.table {
+		offset := g.of(0).committed
+		if !message.IsLMQ(key.group) || offset == noOffset {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = strconv.AppendQuote(append(dst, "\n\t\t"...), key.topic+topicGroupSeparator+key.group)
+		dst = strconv.AppendInt(append(dst, ':'), offset, 10)
+	}
+	return dst
 }
 
 // appendOffsets writes `"topic@group":{0:1,…}`, nothing when there is no committed offset. Names that the broker accepts
