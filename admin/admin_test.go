@@ -46,7 +46,7 @@ func cluster(t *testing.T, sets ...string) *standalone.Standalone {
 
 func open(t *testing.T, namesrv ...string) *admin.Admin {
 	t.Helper()
-	a := admin.New(admin.Options{Namesrv: namesrv})
+	a := admin.New(admin.Options{Namesrv: namesrv, Timeout: 30 * time.Second})
 	t.Cleanup(a.Close)
 	return a
 }
@@ -66,7 +66,7 @@ func send(t *testing.T, a *admin.Admin, topic string, n int) {
 
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("not in time: " + what)
 		}

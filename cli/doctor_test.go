@@ -110,7 +110,7 @@ func TestDoctor(t *testing.T) {
 		{"port below", fake(t, skewed(t)), "two below, does not answer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, out, _ := run(t, nil, "doctor", "--http", "", "--namesrv", c.namesrv, "--timeout", "1s")
+			_, out, _ := run(t, nil, "doctor", "--http", "", "--namesrv", c.namesrv, "--timeout", "10s")
 			if flat := strings.Join(strings.Fields(out), " "); !strings.Contains(flat, c.want) {
 				t.Errorf("%q is not in\n%s", c.want, out)
 			}

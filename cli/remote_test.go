@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,10 @@ func peer(t *testing.T, sets ...string) func(stdin string, args ...string) (code
 	})
 	return func(stdin string, args ...string) (int, string, string) {
 		var out, log bytes.Buffer
+		if slices.Contains([]string{"topic", "group", "offset", "message", "client", "cluster", "send", "consume", "tail", "broker", "doctor"}, args[0]) ||
+			args[0] == "config" && slices.Contains(args, "get") {
+			args = append(slices.Clone(args), "--timeout", "30s") // of a busy machine
+		}
 		p := Process{Args: args, Env: []string{"NAMESRV_ADDR=" + s.NamesrvAddr()}, Stdout: &out, Stderr: &log, Version: "test"}
 		if stdin != "" {
 			p.Stdin = strings.NewReader(stdin)

@@ -120,7 +120,7 @@ func TestDailyTasks(t *testing.T) {
 	for _, task := range daily {
 		var outs []string
 		for _, c := range clusters {
-			cmd := exec.Command(peer.Rocketd(t), strings.Fields(task.args)...)
+			cmd := exec.Command(peer.Rocketd(t), append(strings.Fields(task.args), "--timeout", "30s")...)
 			cmd.Env = append(os.Environ(), "NAMESRV_ADDR="+c.Namesrv)
 			cmd.Stdin = strings.NewReader(task.stdin)
 			var out, log bytes.Buffer
