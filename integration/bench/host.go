@@ -84,6 +84,7 @@ type target struct {
 	pid     int
 	cluster *peer.Cluster // nil: the bare server
 	o       options
+	idle    map[int]float64 // % of a core with so many idle connections
 }
 
 // startTarget starts a side with a store in a new folder that prepare may fill before.

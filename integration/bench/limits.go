@@ -19,6 +19,7 @@ type limits struct {
 	fsyncP50    float64 // ms of an append of 1 KB and fdatasync
 	fsyncP99    float64
 	fsyncPerSec float64
+	fsyncCPU    float64 // s per million
 }
 
 // measureLimits writes about 512 MB below dir.
@@ -57,6 +58,7 @@ func measureLimits(dir string, scale float64) (l limits, err error) {
 		return l, err
 	}
 	var took []time.Duration
+	cpu := cpuSeconds(os.Getpid())
 	for begin := time.Now(); time.Since(begin) < time.Second; {
 		start := time.Now()
 		if _, err := f.Write(chunk[:1024]); err != nil {
@@ -67,6 +69,7 @@ func measureLimits(dir string, scale float64) (l limits, err error) {
 		}
 		took = append(took, time.Since(start))
 	}
+	l.fsyncCPU = (cpuSeconds(os.Getpid()) - cpu) / float64(len(took)) * 1e6
 	slices.Sort(took)
 	ms := func(q float64) float64 { return float64(took[int(q*float64(len(took)-1))].Nanoseconds()) / 1e6 }
 	l.fsyncP50, l.fsyncP99, l.fsyncPerSec = ms(0.5), ms(0.99), float64(len(took))
@@ -80,4 +83,5 @@ func (l limits) print(w io.Writer) {
 	fmt.Fprintf(w, "| sequential write until it is on the disk | %s MB/s |\n", number(l.writeMB))
 	fmt.Fprintf(w, "| write of 1 KB and fdatasync, p50 / p99 | %s / %s ms |\n", number(l.fsyncP50), number(l.fsyncP99))
 	fmt.Fprintf(w, "| the same, one after the other | %s/s |\n", number(l.fsyncPerSec))
+	fmt.Fprintf(w, "| the same: CPU | %s s per million |\n", number(l.fsyncCPU))
 }

@@ -88,10 +88,10 @@ func allRows() []row {
 		{name: "SEND 1 KB, JSON, 8 x 16, to 10,000 topics", group: "topics", once: true, run: sendToTopics(manyTopics)},
 		{name: "Apache's benchmark Producer, 16 threads, 1 KB", group: "java", once: true, long: true, run: javaProducer},
 		{name: "Apache's benchmark Producer and Consumer, 1 KB", group: "java", once: true, long: true, run: javaBoth},
-		{name: "5,000 idle connections with heartbeats: memory added", group: "java", unit: "MB", target: "<= 40", once: true, run: idleConnections(5_000, true)},
-		{name: "5,000 idle connections with heartbeats: CPU", group: "java", unit: "% of a core", once: true, run: idleConnections(5_000, false)},
-		{name: "50,000 idle connections with heartbeats: memory added", group: "java", unit: "MB", once: true, long: true, run: idleConnections(50_000, true)},
-		{name: "50,000 idle connections with heartbeats: CPU", group: "java", unit: "% of a core", once: true, long: true, run: idleConnections(50_000, false)},
+		{name: "5,000 idle connections with heartbeats: memory added", group: "java", unit: "MB", target: "<= 40", once: true, run: idleMemoryAdded(5_000)},
+		{name: "5,000 idle connections with heartbeats: CPU", group: "java", unit: "% of a core", once: true, run: idleShare(5_000)},
+		{name: "50,000 idle connections with heartbeats: memory added", group: "java", unit: "MB", once: true, long: true, run: idleMemoryAdded(50_000)},
+		{name: "50,000 idle connections with heartbeats: CPU", group: "java", unit: "% of a core", once: true, long: true, run: idleShare(50_000)},
 	}
 	for _, r := range []row{
 		sendRow("SYNC_FLUSH 1 KB, JSON, 8 x 16", "<= 6", 1024, 8, 16, jsonFrame),

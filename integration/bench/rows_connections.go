@@ -86,8 +86,8 @@ func (w *crowd) close() {
 	}
 }
 
-// idleConnections measures what n connections that only send heartbeats cost: memory, or CPU. Each kind counts from before they came.
-func idleConnections(n int, memory bool) func(t *target) (figures, error) {
+// idleMemoryAdded measures the memory that n connections that only send heartbeats add, and on the way their CPU time for idleShare.
+func idleMemoryAdded(n int) func(t *target) (figures, error) {
 	return func(t *target) (figures, error) {
 		raiseFileLimit()
 		before := anonymousMB(t.pid)
@@ -99,14 +99,27 @@ func idleConnections(n int, memory bool) func(t *target) (figures, error) {
 			w.close()
 			time.Sleep(2 * time.Second) // the broker sees them go
 		}()
-		if memory {
-			time.Sleep(time.Second)
-			return single(anonymousMB(t.pid) - before), nil
-		}
+		time.Sleep(time.Second)
+		added := anonymousMB(t.pid) - before
 		cpu, start := cpuSeconds(t.pid), time.Now()
 		if err := w.live(time.Duration(6 * float64(time.Second) * t.o.scale)); err != nil {
 			return figures{}, err
 		}
-		return single(100 * (cpuSeconds(t.pid) - cpu) / time.Since(start).Seconds()), nil
+		if t.idle == nil {
+			t.idle = map[int]float64{}
+		}
+		t.idle[n] = 100 * (cpuSeconds(t.pid) - cpu) / time.Since(start).Seconds()
+		return single(added), nil
+	}
+}
+
+// idleShare tells the CPU time that idleMemoryAdded has measured.
+func idleShare(n int) func(t *target) (figures, error) {
+	return func(t *target) (figures, error) {
+		share, ok := t.idle[n]
+		if !ok {
+			return figures{}, errSkipped
+		}
+		return single(share), nil
 	}
 }
