@@ -137,7 +137,7 @@ func (m *transactionModel) decideOne(rt *rapid.T) {
 
 func (m *transactionModel) decide(rt *rapid.T, transaction *modelHalf, handle int, decision string) {
 	h := transaction.handles[handle]
-	want := int32(remoting.Success)
+	want := remoting.Success
 	switch transaction.decision {
 	case "":
 		transaction.decision, transaction.settling = decision, true

@@ -331,8 +331,10 @@ func handles(e generated, c *r.Command) []popped {
 			continue
 		}
 		for offset := range strings.SplitSeq(f[2], ",") {
-			all = append(all, popped{group: asked(e, "consumerGroup"), topic: asked(e, "topic"), queue: f[1], offset: offset, handle: strings.Join([]string{starts[f[0]+" "+f[1]], field(c, "popTime"), field(c, "invisibleTime"),
-				field(c, "reviveQid"), f[0], "broker-a", f[1], offset}, " ")})
+			all = append(all, popped{group: asked(e, "consumerGroup"), topic: asked(e, "topic"), queue: f[1], offset: offset, handle: strings.Join([]string{
+				starts[f[0]+" "+f[1]], field(c, "popTime"), field(c, "invisibleTime"),
+				field(c, "reviveQid"), f[0], "broker-a", f[1], offset,
+			}, " ")})
 		}
 	}
 	return all

@@ -111,8 +111,23 @@ func (g *generator) next() generated {
 		weight int
 		make   func() generated
 	}{
-		{14, g.send}, {3, g.sendBatch}, {3, g.sendHalf}, {3, g.endTransaction}, {12, g.pull}, {4, g.sendBack},
-		{8, g.offsets}, {6, g.queues}, {6, g.membership}, {4, g.locks}, {8, g.pop}, {8, g.ack}, {5, g.lookup}, {5, g.topics}, {4, g.groups}, {3, g.names}, {2, g.reset},
+		{14, g.send},
+		{3, g.sendBatch},
+		{3, g.sendHalf},
+		{3, g.endTransaction},
+		{12, g.pull},
+		{4, g.sendBack},
+		{8, g.offsets},
+		{6, g.queues},
+		{6, g.membership},
+		{4, g.locks},
+		{8, g.pop},
+		{8, g.ack},
+		{5, g.lookup},
+		{5, g.topics},
+		{4, g.groups},
+		{3, g.names},
+		{2, g.reset},
 	}
 	total := 0
 	for _, m := range makers {
@@ -255,8 +270,10 @@ func (g *generator) locks() generated {
 }
 
 func (g *generator) pop() generated {
-	ext := []string{"consumerGroup=" + g.one("GP", "GP", "GO") + fmt.Sprintf("_%d", g.n), "topic=" + g.topic(), "queueId=" + g.one("0", "0", "1", "3", "9"), "maxMsgNums=" + g.one("1", "2", "32", "33", "0"),
-		"invisibleTime=" + g.one("600000", "600000", "3600000"), "pollTime=0", "bornTime=$now", "initMode=" + g.one("0", "0", "1")}
+	ext := []string{
+		"consumerGroup=" + g.one("GP", "GP", "GO") + fmt.Sprintf("_%d", g.n), "topic=" + g.topic(), "queueId=" + g.one("0", "0", "1", "3", "9"), "maxMsgNums=" + g.one("1", "2", "32", "33", "0"),
+		"invisibleTime=" + g.one("600000", "600000", "3600000"), "pollTime=0", "bornTime=$now", "initMode=" + g.one("0", "0", "1"),
+	}
 	if strings.Contains(ext[0], "GO") {
 		ext = append(ext, "order=true", "attemptId="+g.one("a", "a", "b"))
 	}
@@ -286,8 +303,10 @@ func (g *generator) lookup() generated {
 	case 0:
 		return generated{exchange: exchange{name: "view by offset", code: r.ViewMessageByID, ext: []string{"topic=" + g.topic(), "offset=" + g.one("$log", "$log", "99999999999", "-1", "3")}}, reads: true}
 	case 1:
-		return generated{exchange: exchange{name: "query message", code: r.QueryMessage, ext: []string{"topic=" + g.topic(), "key=" + g.one("k1", "k2", "zz", ""), "maxNum=" + g.one("1", "32", "64"),
-			"beginTimestamp=" + g.one("0", "9999999999999"), "endTimestamp=" + g.one("9999999999999", "9999999999999", "0")}}, reads: true}
+		return generated{exchange: exchange{name: "query message", code: r.QueryMessage, ext: []string{
+			"topic=" + g.topic(), "key=" + g.one("k1", "k2", "zz", ""), "maxNum=" + g.one("1", "32", "64"),
+			"beginTimestamp=" + g.one("0", "9999999999999"), "endTimestamp=" + g.one("9999999999999", "9999999999999", "0"),
+		}}, reads: true}
 	}
 	return generated{exchange: exchange{name: "consume stats", code: r.GetConsumeStats, ext: []string{"consumerGroup=" + g.group(), "topic=" + g.topic()}}, reads: true}
 }
@@ -295,8 +314,10 @@ func (g *generator) lookup() generated {
 func (g *generator) topics() generated {
 	switch g.IntN(4) {
 	case 0, 1:
-		ext := []string{"topic=" + g.topic(), "defaultTopic=TBW102", "readQueueNums=" + g.one("4", "4", "2", "8"), "writeQueueNums=" + g.one("4", "4", "2", "8"), "perm=" + g.one("6", "6", "6", "4", "2", "0"),
-			"topicFilterType=SINGLE_TAG", "topicSysFlag=0", "order=" + g.one("true", "false")}
+		ext := []string{
+			"topic=" + g.topic(), "defaultTopic=TBW102", "readQueueNums=" + g.one("4", "4", "2", "8"), "writeQueueNums=" + g.one("4", "4", "2", "8"), "perm=" + g.one("6", "6", "6", "4", "2", "0"),
+			"topicFilterType=SINGLE_TAG", "topicSysFlag=0", "order=" + g.one("true", "false"),
+		}
 		if g.rarely(2) {
 			ext = append(ext, "attributes="+g.one("+message.type=NORMAL", "+message.type=FIFO", "+nonsense=1", "-message.type", "+message.type=odd", "message.type=FIFO", "+cleanup.policy=DELETE"))
 		}
@@ -351,8 +372,10 @@ func unique(ext []string) []string {
 
 // shortNames is the header of a send in the form of SEND_MESSAGE_V2.
 func shortNames(ext []string) []string {
-	short := map[string]string{"producerGroup": "a", "topic": "b", "defaultTopic": "c", "defaultTopicQueueNums": "d", "queueId": "e", "sysFlag": "f", "bornTimestamp": "g", "flag": "h",
-		"properties": "i", "reconsumeTimes": "j", "unitMode": "k", "maxReconsumeTimes": "l", "batch": "m"}
+	short := map[string]string{
+		"producerGroup": "a", "topic": "b", "defaultTopic": "c", "defaultTopicQueueNums": "d", "queueId": "e", "sysFlag": "f", "bornTimestamp": "g", "flag": "h",
+		"properties": "i", "reconsumeTimes": "j", "unitMode": "k", "maxReconsumeTimes": "l", "batch": "m",
+	}
 	out := make([]string, 0, len(ext))
 	for _, kv := range ext {
 		k, v, _ := strings.Cut(kv, "=")

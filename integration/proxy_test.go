@@ -123,8 +123,10 @@ func maxOffset(t *testing.T, client *remoting.Client, broker, topic string) stri
 func makeTopic(t *testing.T, client *remoting.Client, broker, topic, attributes string) {
 	t.Helper()
 	cmd := remoting.NewRequest(remoting.UpdateAndCreateTopic, nil)
-	for _, kv := range []string{"topic=" + topic, "defaultTopic=TBW102", "readQueueNums=4", "writeQueueNums=4", "perm=6", "topicFilterType=SINGLE_TAG",
-		"topicSysFlag=0", "order=false", "attributes=" + attributes} {
+	for _, kv := range []string{
+		"topic=" + topic, "defaultTopic=TBW102", "readQueueNums=4", "writeQueueNums=4", "perm=6", "topicFilterType=SINGLE_TAG",
+		"topicSysFlag=0", "order=false", "attributes=" + attributes,
+	} {
 		k, v, _ := strings.Cut(kv, "=")
 		cmd.Ext = append(cmd.Ext, remoting.ExtField{Key: k, Value: v})
 	}
