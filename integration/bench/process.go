@@ -78,18 +78,23 @@ func freeBytes(dir string) (free int64, usedShare float64) {
 	return int64(st.Bavail) * st.Bsize, 1 - float64(st.Bavail)/float64(st.Blocks)
 }
 
-// raiseFileLimit permits as many open files as the system lets us, for many connections.
-func raiseFileLimit() {
+// raiseFileLimit permits as many open files as the system lets us, for many connections, and returns their number.
+func raiseFileLimit() int {
 	var l unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) == nil {
-		for _, want := range []uint64{1 << 20, l.Max} {
-			l.Cur, l.Max = want, max(want, l.Max)
-			if unix.Setrlimit(unix.RLIMIT_NOFILE, &l) == nil {
-				return
-			}
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil {
+		return 1024
+	}
+	for _, want := range []uint64{1 << 20, l.Max} {
+		raised := unix.Rlimit{Cur: want, Max: max(want, l.Max)}
+		if unix.Setrlimit(unix.RLIMIT_NOFILE, &raised) == nil {
+			return int(want)
 		}
 	}
+	return int(l.Cur)
 }
+
+// mostConnections is 50,000, or what the limit of open files leaves to client and broker.
+func mostConnections() int { return min(50_000, (raiseFileLimit()-1500)/1000*1000) }
 
 // cpuShare is the share of one core that a process uses while nothing is asked of it.
 func cpuShare(pid int, during time.Duration) float64 {
