@@ -96,6 +96,7 @@ func TestACrashAtEveryWrite(t *testing.T) {
 			t.Fatalf("after a crash at write %d of %d", k, count)
 		}
 	}
+	t.Logf("%d rounds", count-first)
 }
 
 func TestAPowerFailureAtEveryWrite(t *testing.T) {
@@ -118,6 +119,7 @@ func TestAPowerFailureAtEveryWrite(t *testing.T) {
 			}
 		}
 	}
+	t.Logf("%d rounds", 4*(count-first))
 }
 
 func TestAFailureOfEveryWrite(t *testing.T) {
@@ -136,4 +138,5 @@ func TestAFailureOfEveryWrite(t *testing.T) {
 			t.Fatalf("after a failure of write %d of %d", k, count)
 		}
 	}
+	t.Logf("%d rounds", count-first)
 }
