@@ -176,15 +176,15 @@ func TestACancelOfNobodyOverTheWire(t *testing.T) {
 }
 
 // pendingTimers are the counts of GET_TIMER_METRICS.
-func (b *testBroker) pendingTimers(c *testClient) map[string]int64 {
-	b.t.Helper()
+func (x *testBroker) pendingTimers(c *testClient) map[string]int64 {
+	x.t.Helper()
 	var m struct {
 		TimingCount map[string]struct {
 			Count int64 `json:"count"`
 		} `json:"timingCount"`
 	}
 	if err := json.Unmarshal(c.want(remoting.Success, remoting.GetTimerMetrics, nil, nil).body, &m); err != nil {
-		b.t.Fatal(err)
+		x.t.Fatal(err)
 	}
 	out := make(map[string]int64)
 	for topic, v := range m.TimingCount {

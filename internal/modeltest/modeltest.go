@@ -32,7 +32,7 @@ func FixTo(checks int) {
 		}
 	}
 	set("rapid.nofailfile", "true")
-	if os.Getenv(Environment) == "" {
+	if os.Getenv(Environment) == "" { //nolint:forbidigo // a TestMain is the main of tests
 		set("rapid.seed", strconv.Itoa(seed))
 		set("rapid.checks", strconv.Itoa(checks))
 	}
