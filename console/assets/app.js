@@ -214,7 +214,8 @@ async function timers(box, at) {
   const line = plot("Due", [["timers", "--accent"], ["delay levels", "--accent2"]], true);
   const late = plot("Delivered late by, ms", [["timers", "--accent"], ["delay levels", "--accent2"]], "classes");
   box.append(h("h1", {}, "Timers and delays"), form, cards, h("div", { class: "plots" }, line.box, late.box), rest);
-  await live(box, 3, () => api("timers", { bucket, topic: wanted }), (t) => {
+  const ask = async () => ({ ...await api("timers", { bucket, topic: wanted }), next: (await api("timers/pending", { topic: wanted, limit: 20 })).timers });
+  await live(box, 3, ask, (t) => {
     cards.replaceChildren(card("timers pending", num(t.timers)), card("delayed by level", num(t.delays)), card("not in the wheel yet", num(t.behind)),
       card("next due", t.nextDueMs ? ago(t.nextDueMs - t.nowMs) : "none"), card("timers delivered", num(t.stats.delivered)), card("cancelled", num(t.stats.cancelled)),
       card("rolled", num(t.stats.rolled)), card("latest", `${num(t.stats.maxLateness)} ms late`));
@@ -223,6 +224,8 @@ async function timers(box, at) {
     rest.replaceChildren(h("div", { class: "two" },
       h("section", {}, h("h2", {}, "By topic"), table(["topic", "#pending"], t.topics.map((x) => [link(`#/timers?bucket=${bucket}&topic=${encodeURIComponent(x.topic)}`, x.topic), num(x.count)]), "Nothing is pending.")),
       h("section", {}, h("h2", {}, "By delay level"), table(["#level", "delay", "#pending", "next due"], t.levels.filter((l) => l.count).map((l) => [num(l.level), span(l.delayMs), num(l.count), l.nextDueMs ? ago(l.nextDueMs - t.nowMs) : ""]), "Nothing is delayed by level."))),
+    h("h2", {}, "Next timers"),
+    table(["due", "topic", "keys", "set", "message"], t.next.map((m) => [ago(m.dueMs - t.nowMs), m.topic || "cannot be read", m.cancels ? `cancels ${m.cancels}` : m.keys, time(m.enqueuedMs), link(`#/message/${m.id}`, m.uniqueKey || m.id)]), "None."),
     h("h2", {}, "Next delayed messages"),
     table(["due", "topic", "keys", "#level", "message"], t.upcoming.map((m) => [ago(m.dueMs - t.nowMs), m.realTopic, m.keys, num(m.queue + 1), link(`#/message/${m.id}`, m.uniqueKey || m.id)]), "None."));
     if (t.cut) rest.append(h("p", { class: "note" }, "Only the first 20,000 messages with a delay level are looked at."));

@@ -49,6 +49,12 @@ function pages(q, r) {
   return h("p", {}, first > r.min ? link(go(Math.max(r.min, first - 50)), "← earlier") : "", `  offsets ${num(r.min)} to ${num(r.max - 1)}  `, last < r.max - 1 ? link(go(last + 1), "later →") : "");
 }
 
+// asSent is the text behind a hex dump, which covers a KiB: JSON is shown laid out anew beside it.
+function asSent(dump) {
+  const bytes = dump.split("\n").flatMap((line) => line.slice(10, 59).match(/[0-9a-f]{2}/g) || []).map((x) => parseInt(x, 16));
+  return new TextDecoder().decode(new Uint8Array(bytes));
+}
+
 export async function message(box, at) {
   const r = await api("messages", { id: at.arg, topic: at.query.get("topic") || "", bodyBytes: 65536 });
   box.append(h("h1", {}, "Message"));
@@ -58,7 +64,8 @@ export async function message(box, at) {
 function oneMessage(m) {
   const hidden = m.body.format === "hex";
   const shown = h("pre", { tabindex: "0", class: hidden ? "hex" : "" }, m.body.text);
-  const modes = [[hidden ? "hex" : m.body.format, m.body.text, hidden], ...(hidden ? [] : [["hex", m.body.hex, true]])];
+  const modes = [[hidden ? "hex" : m.body.format, m.body.text, hidden], ...(m.body.format === "json" && m.body.bytes <= 1024 ? [["text", asSent(m.body.hex), false]] : []),
+    ...(hidden ? [] : [["hex", m.body.hex, true]])];
   const tabs = h("div", { class: "tabs" }, modes.map(([label, content, isHex], i) => {
     const b = h("button", { type: "button", "aria-pressed": String(i === 0) }, label);
     b.addEventListener("click", () => {

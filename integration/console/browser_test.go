@@ -179,7 +179,7 @@ func TestPage(t *testing.T) {
 		{"messages?topic=orders", []string{"order-59", "zürich", "50 messages, by newest"}},
 		{"messages?topic=audit&queue=0&offset=0", []string{"offsets 0 to", "later"}},
 		{"messages?topic=orders&key=order-7", []string{"1 messages, by key", `"order": 7`}},
-		{"timers", []string{"timers pending", "payments", "by delay level", "later"}},
+		{"timers", []string{"timers pending", "payments", "by delay level", "next timers", "later"}},
 		{"timers?bucket=hour&topic=payments", []string{"timers pending"}},
 		{"transactions", []string{"payments", "shop-tx", "tx"}},
 		{"dead-letters?group=billing", []string{"order-3", "resend the chosen ones"}},
@@ -192,7 +192,8 @@ func TestPage(t *testing.T) {
 	}
 	for _, scheme := range []string{"light", "dark"} {
 		p.colours(scheme)
-		for _, name := range []string{"overview", "topics", "topic/orders", "group/billing", "messages?topic=orders", "timers", "dead-letters?group=billing", "clients", "send?topic=orders"} {
+		for _, name := range []string{"overview", "topics", "topic/orders", "group/billing", "messages?topic=orders", "timers", "dead-letters?group=billing", "clients", "send?topic=orders",
+			"groups", "dead-letters", "transactions", "config?changed=true", "warnings"} {
 			p.view(name)
 			p.run(chromedp.Sleep(1500 * time.Millisecond))
 			p.shot(scheme + "-" + strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(name))
@@ -213,6 +214,8 @@ func TestSendAndShow(t *testing.T) {
 	p.run(chromedp.Click(`.done a`))
 	p.shows("from-the-page", "colour", "<b>red</b>", `"hello": "world"`)
 	p.run(chromedp.Click(`.tabs button:nth-child(2)`))
+	p.shows(`{"hello": "world"}`)
+	p.run(chromedp.Click(`.tabs button:nth-child(3)`))
 	p.shows("7b 22 68 65")
 	p.shot("message")
 	p.view("send?topic=orders", "send a test message")

@@ -26,7 +26,7 @@ func startSeeded(t *testing.T) *standalone.Standalone {
 	c, err := conf.Load(conf.Input{
 		Sets: []string{
 			"dataDir=" + t.TempDir(), "broker.listenPort=0", "namesrv.listenPort=0", "httpPort=0", "topics=orders:4;payments:2;audit:1", "groups=billing:0",
-			"transactionCheckInterval=2000",
+			"transactionCheckInterval=2000", "transactionCheckMax=1000",
 		},
 		Machine: conf.Machine{Hostname: "tester", CPUs: 1},
 	})
