@@ -35,7 +35,7 @@ func TestTakeOverApache49(t *testing.T) {
 				w.heartbeat(t.Context())
 			}
 			r := &crashReader{m: m, t: t, copies: map[string][]int64{}}
-			await(t, time.Minute, "everything", func() bool {
+			await(t, 2*time.Minute, "everything", func() bool {
 				r.read()
 				return len(r.missing(never)) == 0
 			})
