@@ -43,6 +43,9 @@ const (
 	writeBatch    = 64
 )
 
+// clientBuffer is what one read of a client's connection takes at most.
+const clientBuffer = 64 << 10
+
 func newClientConn(c *Client, addr string) *clientConn {
 	return &clientConn{
 		client:    c,
@@ -179,7 +182,7 @@ func (c *clientConn) write() {
 
 // read takes frames until the connection ends and says why it did.
 func (c *clientConn) read() error {
-	r := bufio.NewReaderSize(c.nc, readBuffer)
+	r := bufio.NewReaderSize(c.nc, clientBuffer)
 	for {
 		var length [lengthSize]byte
 		if _, err := io.ReadFull(r, length[:]); err != nil {

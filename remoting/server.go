@@ -165,8 +165,8 @@ func (s *Server) Start() error {
 	return nil
 }
 
-// readBuffer is what one read of a connection takes at most, and so a turn's input.
-const readBuffer = 64 << 10
+// readBuffer is what one read of a connection takes at most, and so a turn's input. Each event loop has one.
+const readBuffer = 256 << 10
 
 // Addr is the bound address of the first of Addrs. It is valid after Start.
 func (s *Server) Addr() netip.AddrPort { return s.addr }
