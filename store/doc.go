@@ -51,7 +51,8 @@
 //	flusher     fsync of the log, SYNC_FLUSH dispatch, answers to those who wait for it
 //	writer      consume-queue entries into their files, checkpoint
 //	indexer     reads the log behind dispatch and builds the key index
-//	janitor     disk state, retention, the log's next file, idle files, answers to those who waited too long
+//	janitor     disk state, retention, the log's next file, idle files, answers to those who waited too long, making the log whole
+//	            after a failed flush (heal.go)
 //
 // All are started by Start and ended by Close.
 //
@@ -65,6 +66,6 @@
 // # Locks
 //
 // In this order, when more than one is held: Store.checkpointMu, flusher.flushMu, flusher.syncMu, commitLog.commitMu, commitLog.mu,
-// queueTable.writeMu, queueTable.mu, ConsumeQueue.mu, queueFiles.mu; index.mu before those of files. Callbacks of OnArrival run with
+// queueTable.writeMu, queueTable.mu, ConsumeQueue.mu, queueFiles.mu; index.mu before those of files; pieces.mu is held alone. Callbacks of OnArrival run with
 // commitMu or flushMu held: they must not call Commit, Put, Flush, DeleteTopic or Close.
 package store
