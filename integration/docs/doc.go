@@ -9,6 +9,7 @@
 //	<!-- file: NAME -->        written to a file of that name, for the blocks behind it
 //	<!-- needs: A B -->        run when the tools are there, and only with DOCS_TEST=all
 //	<!-- slow -->              run only with DOCS_TEST=all
+//	<!-- PATH -->              part of this file of the tree, which is tested; brokertest compares them
 //	<!-- not run: REASON -->   not run
 //
 // Anything else fails the test. Before a page's first command a rocketd is started for it. The ports 9876, 10911, 10909 and 10988 in blocks are
