@@ -338,7 +338,7 @@ func (c curve) svg(points []point) string {
 		for i, p := range points {
 			fmt.Fprintf(&line, "%s%.1f %.1f", map[bool]string{true: "M", false: "L"}[i == 0], xAt(p.x), yAt(p.y))
 			fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="3.5" fill="#1f5fa8"/><text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`+"\n", xAt(p.x), yAt(p.y), xAt(p.x), yAt(p.y)-9, number(p.y))
-			fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n", xAt(p.x), height-bottom+18, strings.TrimSuffix(number(p.x), ".00"))
+			fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n", xAt(p.x), height-bottom+18, strconv.FormatFloat(p.x, 'f', -1, 64))
 		}
 		fmt.Fprintf(&b, `<path d="%s" fill="none" stroke="#1f5fa8" stroke-width="2"/>`+"\n", line.String())
 	}
