@@ -209,14 +209,9 @@ func (l *commitLog) openSegmentLocked() {
 	b.segments = append(b.segments, segment{at: l.stagedEnd, from: len(b.buf)})
 }
 
-// sameTimeRecords is how many records that wait for the same write may have the same store time without asking the clock again.
-const sameTimeRecords = 32
-
-// storeMsLocked is the store time of the next message: the clock's, but never earlier than that of the message before.
+// storeMsLocked is the store time of the next message: the clock's, but never earlier than that of the message before. The clock is asked for
+// each one: what waits for the write may wait for long, and with the time of the first a delay level would end early.
 func (l *commitLog) storeMsLocked() int64 {
-	if len(l.pending.records)%sameTimeRecords != 0 {
-		return l.lastStoreMs
-	}
 	l.lastStoreMs = max(l.lastStoreMs, l.clock.NowMs())
 	return l.lastStoreMs
 }
