@@ -13,7 +13,7 @@ MODELCHECKS ?= 10000
 CRASH_ROUNDS ?= 110
 UNIT = $$(go list ./... | grep -v /integration)
 
-.PHONY: docs-test bench-timer bench-quick bench-go curves soak model console-test help run build test test-unit test-integration crash bench lint fuzz docs release cross clean
+.PHONY: bench-store docs-test bench-timer bench-quick bench-go curves soak model console-test help run build test test-unit test-integration crash bench lint fuzz docs release cross clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20

@@ -169,7 +169,7 @@ func (m *Mem) RemoveAll(path string) error {
 	defer m.mu.Unlock()
 	dir, base, err := m.parentLocked(path)
 	if err != nil || dir.entries[base] == nil {
-		return nil //nolint:nilerr // as os.RemoveAll: what is not there is removed
+		return nil // as os.RemoveAll: what is not there is removed
 	}
 	dir.change(m.now(), memChange{base, nil})
 	return nil
