@@ -64,12 +64,12 @@ type runtimeCounters struct {
 
 func (r *runtimeCounters) boot(nowMs int64) { r.bootMs = nowMs }
 
-func (r *runtimeCounters) put(num, size int, took time.Duration) {
-	r.putTimes.Add(int64(num))
-	r.putSize.Add(int64(size))
+func (r *runtimeCounters) put(requests, messages, bytes int64, took time.Duration) {
+	r.putTimes.Add(messages)
+	r.putSize.Add(bytes)
 	ms := took.Milliseconds()
-	r.times[timeBucket(ms)].Add(1)
-	r.latency[latencyBucket(ms)].Add(1)
+	r.times[timeBucket(ms)].Add(requests)
+	r.latency[latencyBucket(ms)].Add(requests)
 	raise(&r.putMaxMs, ms)
 }
 

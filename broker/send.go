@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/rocketd/rocketd/conf"
 	"github.com/rocketd/rocketd/message"
@@ -379,16 +378,15 @@ func (b *Broker) finishSends(s *sender, inTurn bool) {
 		return
 	}
 	now := b.clock.NowMs()
+	b.countSends(s.pending, now)
 	if !b.store.SyncFlush() {
 		for i := range s.pending {
-			p := &s.pending[i]
-			b.countSend(p, now)
-			s.answerSent(b, p, remoting.Success, inTurn)
+			s.answerSent(b, &s.pending[i], remoting.Success, inTurn)
 		}
 		s.reset()
 		return
 	}
-	b.finishFlushed(s, now, inTurn)
+	b.finishFlushed(s, inTurn)
 }
 
 func (s *sender) reset() {
@@ -398,12 +396,6 @@ func (s *sender) reset() {
 	if cap(s.arena) > keep {
 		s.arena = nil
 	}
-}
-
-// countSend counts a stored send.
-func (b *Broker) countSend(p *pendingSend, now int64) {
-	b.stats.put(p.topic, p.putID, p.count, p.size, time.Duration(max(0, now-p.begunMs))*time.Millisecond)
-	b.stats.traffic.topic(p.topic).sent(p.kind, p.count, p.size)
 }
 
 // answerSent answers a stored send. The remark is empty and the fields are those of SendMessageProcessor#handlePutMessageResult.

@@ -51,11 +51,10 @@ func (w *flushWait) answer(inTurn bool) {
 }
 
 // finishFlushed answers what need not wait, and the rest when the flush that covers all of it is done.
-func (b *Broker) finishFlushed(s *sender, now int64, inTurn bool) {
+func (b *Broker) finishFlushed(s *sender, inTurn bool) {
 	w := b.newFlushWait()
 	for i := range s.pending {
 		p := &s.pending[i]
-		b.countSend(p, now)
 		if !p.wait {
 			s.answerSent(b, p, remoting.Success, inTurn)
 			continue

@@ -183,23 +183,23 @@ func newStats(c clock.Clock, cluster string, detail bool, idleMinutes int32) *st
 	return s
 }
 
-// put counts num messages of size stored bytes written to a queue by one request, and how long the request took.
-func (s *stats) put(topic string, queueID int32, num, size int, took time.Duration) {
+// put counts messages of so many stored bytes written to a queue by some requests, and how long each of these took.
+func (s *stats) put(topic string, queueID int32, requests, messages, bytes int64, took time.Duration) {
 	t := s.topicStats(topic)
-	s.topicItem(t, topicPutNums).add(int64(num))
-	s.topicItem(t, topicPutSize).add(int64(size))
+	s.topicItem(t, topicPutNums).addAll(messages, requests)
+	s.topicItem(t, topicPutSize).addAll(bytes, requests)
 	if q := t.queues.at(queueID, queuePutSlots); q != nil {
 		if s.detail {
-			s.queuePutItem(t, q, queueID, queuePutNums).add(int64(num))
-			s.queuePutItem(t, q, queueID, queuePutSize).add(int64(size))
+			s.queuePutItem(t, q, queueID, queuePutNums).addAll(messages, requests)
+			s.queuePutItem(t, q, queueID, queuePutSize).addAll(bytes, requests)
 		}
-		s.queuePutItem(t, q, queueID, queuePutLatency).add(took.Milliseconds())
+		s.queuePutItem(t, q, queueID, queuePutLatency).addAll(took.Milliseconds()*requests, requests)
 	}
-	s.brokerPut.value.Add(int64(num))
+	s.brokerPut.value.Add(messages)
 	if !t.system {
-		s.brokerPutNoSystem.value.Add(int64(num))
+		s.brokerPutNoSystem.value.Add(messages)
 	}
-	s.runtime.put(num, size, took)
+	s.runtime.put(requests, messages, bytes, took)
 }
 
 // putInternal counts a message that the broker itself writes (delayed, timed, committed): it belongs to its topic,
@@ -212,7 +212,7 @@ func (s *stats) putInternal(topic string, size int) {
 	if !t.system {
 		s.brokerPutNoSystem.value.Add(1)
 	}
-	s.runtime.put(1, size, 0)
+	s.runtime.put(1, 1, int64(size), 0)
 }
 
 // putFailed counts a write that the store refused.

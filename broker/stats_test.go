@@ -42,7 +42,7 @@ func pass(t *testing.T, c *clock.Manual, seconds int) {
 func TestStatsWindows(t *testing.T) {
 	s, c := newTestStats(t, false)
 	for range 7200 {
-		s.put("orders", 0, 10, 1000, 4*time.Millisecond)
+		s.put("orders", 0, 1, 10, 1000, 4*time.Millisecond)
 		pass(t, c, 1)
 	}
 	minute, hour, day, ok := s.view(statTopicPutNums, "orders")
@@ -67,7 +67,7 @@ func TestStatsWindows(t *testing.T) {
 // TestStatsCounters goes through what each counting call counts, under which names (BrokerStatsManager).
 func TestStatsCounters(t *testing.T) {
 	s, c := newTestStats(t, true)
-	s.put("orders", 3, 2, 300, 5*time.Millisecond)
+	s.put("orders", 3, 1, 2, 300, 5*time.Millisecond)
 	s.putInternal("orders", 50)
 	s.putInternal("RMQ_SYS_TRANS_HALF_TOPIC", 70)
 	s.get("billing", "orders", 3, 4, 600, 7*time.Millisecond)
@@ -114,7 +114,7 @@ func TestStatsCounters(t *testing.T) {
 // TestStatsGoWithTopicAndGroup deletes and counts on.
 func TestStatsGoWithTopicAndGroup(t *testing.T) {
 	s, c := newTestStats(t, false)
-	s.put("orders", 0, 1, 10, 0)
+	s.put("orders", 0, 1, 1, 10, 0)
 	s.get("billing", "orders", 0, 1, 10, 0)
 	s.get("audit", "orders", 0, 1, 10, 0)
 	s.fallBehind("billing", "orders", 0, 100, 5)
@@ -134,7 +134,7 @@ func TestStatsGoWithTopicAndGroup(t *testing.T) {
 			}
 		}
 	}
-	s.put("orders", 0, 5, 10, 0)
+	s.put("orders", 0, 1, 5, 10, 0)
 	pass(t, c, 10)
 	if minute, _, _, ok := s.view(statTopicPutNums, "orders"); !ok || minute.sum != 5 {
 		t.Errorf("after the topic was made anew: %d (%v), want 5", minute.sum, ok)
@@ -145,10 +145,10 @@ func TestStatsGoWithTopicAndGroup(t *testing.T) {
 func TestStatsAreBounded(t *testing.T) {
 	s, c := newTestStats(t, false)
 	for i := range maxStatItems {
-		s.put(fmt.Sprintf("topic-%d", i), 0, 1, 1, 0)
+		s.put(fmt.Sprintf("topic-%d", i), 0, 1, 1, 1, 0)
 	}
-	s.put("orders", 1<<30, 1, 1, 0)
-	s.put("orders", -1, 1, 1, 0)
+	s.put("orders", 1<<30, 1, 1, 1, 0)
+	s.put("orders", -1, 1, 1, 1, 0)
 	if s.count > maxStatItems || len(s.topics) > maxStatItems {
 		t.Errorf("%d counters of %d topics", s.count, len(s.topics))
 	}
@@ -162,9 +162,9 @@ func TestStatsAreBounded(t *testing.T) {
 func TestStatsDropIdle(t *testing.T) {
 	c := clock.NewManual(testNow)
 	s := newStats(c, "DefaultCluster", false, 15)
-	s.put("orders", 0, 1, 1, 0)
+	s.put("orders", 0, 1, 1, 1, 0)
 	for range 4 {
-		s.put("alive", 0, 1, 1, 0)
+		s.put("alive", 0, 1, 1, 1, 0)
 		s.sampleItems(func(i *statItem) { i.sampleSeconds(c.NowMs()) })
 		s.dropIdle(c.NowMs())
 		c.Advance(10 * time.Minute)
@@ -184,7 +184,7 @@ func TestStatsConcurrently(t *testing.T) {
 	for g := range 4 {
 		wg.Go(func() {
 			for i := range 2000 {
-				s.put("orders", int32(i%8), 1, 10, 0)
+				s.put("orders", int32(i%8), 1, 1, 10, 0)
 				s.get("billing", "orders", int32(i%8), 1, 10, 0)
 				if g == 0 && i%100 == 0 {
 					s.topicDeleted("orders")
@@ -207,7 +207,7 @@ func TestStatsConcurrently(t *testing.T) {
 func TestRuntimeRates(t *testing.T) {
 	s, c := newTestStats(t, false)
 	for range 60 {
-		s.put("orders", 0, 4, 400, 3*time.Millisecond)
+		s.put("orders", 0, 1, 4, 400, 3*time.Millisecond)
 		pass(t, c, 1)
 	}
 	of := func(r rateReading) int64 { return r.put }
@@ -257,10 +257,10 @@ func TestLatencyBuckets(t *testing.T) {
 
 func TestStatsPutDoesNotAllocate(t *testing.T) {
 	s := newStats(clock.NewManual(testNow), "DefaultCluster", true, -1)
-	s.put("orders", 3, 1, 100, time.Millisecond)
+	s.put("orders", 3, 1, 1, 100, time.Millisecond)
 	s.get("billing", "orders", 3, 1, 100, time.Millisecond)
 	if n := testing.AllocsPerRun(100, func() {
-		s.put("orders", 3, 1, 100, time.Millisecond)
+		s.put("orders", 3, 1, 1, 100, time.Millisecond)
 		s.get("billing", "orders", 3, 1, 100, time.Millisecond)
 		s.fallBehind("billing", "orders", 3, 100, 1)
 	}); n != 1 && n != 0 {
@@ -272,7 +272,7 @@ func BenchmarkStatsPut(b *testing.B) {
 	s := newStats(clock.NewManual(testNow), "DefaultCluster", false, -1)
 	b.ReportAllocs()
 	for b.Loop() {
-		s.put("orders", 3, 1, 1100, 0)
+		s.put("orders", 3, 1, 1, 1100, 0)
 	}
 }
 

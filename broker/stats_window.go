@@ -28,6 +28,12 @@ func (i *statItem) add(value int64) {
 	i.times.Add(1)
 }
 
+// addAll counts value for several requests together.
+func (i *statItem) addAll(value, requests int64) {
+	i.value.Add(value)
+	i.times.Add(requests)
+}
+
 // sample is one reading of a counter.
 type sample struct {
 	ms    int64

@@ -54,12 +54,17 @@ type histogram struct {
 }
 
 func (h *histogram) add(bounds *[6]int64, value int64) {
+	h.buckets[bucketOf(bounds, value)].Add(1)
+	h.sum.Add(value)
+}
+
+// bucketOf is the first bound that value does not exceed, 6 when it exceeds all.
+func bucketOf(bounds *[6]int64, value int64) int {
 	i := 0
 	for i < len(bounds) && value > bounds[i] {
 		i++
 	}
-	h.buckets[i].Add(1)
-	h.sum.Add(value)
+	return i
 }
 
 func (h *histogram) snapshot(bounds *[6]int64) Histogram {
