@@ -248,7 +248,7 @@ func growTimers(c *curveRun) error {
 			return err
 		}
 		pending = int(x)
-		if err := settle(t, 2*time.Minute); err != nil {
+		if err := settle(t, 5*time.Minute); err != nil {
 			return err
 		}
 		f, err := timers(t)

@@ -23,6 +23,7 @@ const (
 const (
 	ok          = 0
 	pullNothing = 19
+	pullRetry   = 20
 	pullMoved   = 21
 )
 

@@ -85,7 +85,7 @@ func (s *soaking) pull() {
 			}
 			next[q] = a.number("offset")
 		}
-		l := load{conns: 4, inFlight: 1, during: min(5*time.Second, time.Until(s.end)), okCodes: []int{ok, pullNothing, pullMoved}}
+		l := load{conns: 4, inFlight: 1, during: min(5*time.Second, time.Until(s.end)), okCodes: []int{ok, pullNothing, pullRetry, pullMoved}}
 		l.next = func(conn, _ int) prebuilt {
 			return jsonFrame(codePull, pullFields("soak", conn, next[conn], true), nil)
 		}
