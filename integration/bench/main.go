@@ -126,6 +126,7 @@ func runGroup(o options, g group, side string, round int, rows []row, res result
 	defer h.close()
 	var t *target
 	isBare := side == sideBare || side == sideAppend
+	warm := isBare
 	for _, r := range rows {
 		if r.group != g.name || r.alone != nil || r.once && round > 0 || isBare && !r.bare {
 			continue
@@ -138,10 +139,26 @@ func runGroup(o options, g group, side string, round int, rows []row, res result
 			}
 			time.Sleep(500 * time.Millisecond)
 		}
+		if r.unit == "" && !warm {
+			warm = true
+			if err := warmUp(t); err != nil {
+				fmt.Fprintf(os.Stderr, "round %d, %s cannot be warmed up: %v\n", round, side, err)
+				return
+			}
+		}
 		var f figures
 		err := attempt(func() (err error) { f, err = r.run(t); return err })
 		report(round, side, r, f, err, res)
 	}
+}
+
+// warmUp sends for some seconds before the first row that is measured under load: a JVM compiles meanwhile what it runs often.
+func warmUp(t *target) error {
+	l := load{conns: 8, inFlight: 16, during: 8 * time.Second, okCodes: []int{ok}, frame: func(conn int) prebuilt {
+		return jsonFrame(codeSend, sendFields("warm", conn%4, properties, false), payload(128))
+	}}
+	_, err := l.run(t.addr)
+	return err
 }
 
 func runAlone(h *host, o options, r row, side string, res results) {

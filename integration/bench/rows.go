@@ -192,9 +192,10 @@ func own(p prebuilt) prebuilt {
 	return p
 }
 
+// idleCPU waits first for what the start has left to do, which takes a JVM some seconds.
 func idleCPU(t *target) (figures, error) {
-	time.Sleep(time.Duration(3 * float64(time.Second) * t.o.scale)) // what the start left to do
-	return single(100 * cpuShare(t.pid, time.Duration(10*float64(time.Second)*t.o.scale))), nil
+	time.Sleep(10 * time.Second)
+	return single(100 * cpuShare(t.pid, 6*time.Second)), nil
 }
 
 func idleMemory(t *target) (figures, error) { return single(anonymousMB(t.pid)), nil }
