@@ -260,6 +260,9 @@ func (r *recovery) emptyLog() error {
 		}
 	}
 	s.log.reset(0, -1, 0)
+	if err := s.index.forget(); err != nil {
+		return err
+	}
 	s.index.prepare(false, indexPosition{}, 0)
 	return nil
 }

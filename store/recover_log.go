@@ -56,6 +56,12 @@ func (r *recovery) readLog() error {
 	if err := r.settleQueues(); err != nil {
 		return err
 	}
+	if len(r.gaps) > 0 || end == r.s.files.first() {
+		// A crash that took records out of the log may have left index files that know other records at their places.
+		if err := r.s.index.forget(); err != nil {
+			return err
+		}
+	}
 	var indexed indexPosition
 	if r.state != nil && r.report.Clean {
 		indexed = r.state.index
