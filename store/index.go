@@ -62,8 +62,8 @@ type index struct {
 	skip    int           // keys of the record at position that are in the file already; guarded by mu
 	loaded  bool          // files are known; guarded by mu
 	clean   bool          // for loading: the files were closed properly
-	known   indexPosition // for loading: how far they had come then
-	logEnd  int64         // for loading
+	known   indexPosition // for loading: how far they had come then, zero: not known
+	trusted int64         // for loading: the log below is what it was when they were written
 	stopped bool          // guarded by mu
 }
 
@@ -372,10 +372,19 @@ type indexPosition struct {
 	next   int64 // number of its next entry
 }
 
-// sync makes everything indexed durable and returns its position and the store time of its last key.
+// sync makes everything indexed durable and returns its position and the store time of its last key. Files that cannot be trusted are
+// loaded first, which cuts them: the checkpoint that follows vouches for them.
 func (x *index) sync() (p indexPosition, endMs int64, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if !x.loaded {
+		if x.clean && x.known != (indexPosition{}) {
+			return x.known, 0, nil // they are as the last Close left them
+		}
+		if err := x.loadLocked(); err != nil {
+			return indexPosition{}, 0, err
+		}
+	}
 	last := x.lastLocked()
 	if last == nil {
 		return indexPosition{offset: x.position.Load()}, 0, nil

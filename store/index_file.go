@@ -142,12 +142,16 @@ func createIndexFile(fsys vfs.FS, path string, shape indexShape, before *indexHe
 		return nil, err
 	}
 	x := newIndexFile(path, shape, f)
-	x.header.next, x.written = 1, 1
-	if before != nil {
-		x.header.beginMs, x.header.endMs = before.endMs, before.endMs
-		x.header.beginPhysical, x.header.endPhysical = before.endPhysical, before.endPhysical
-	}
+	x.header, x.written = headerAfter(before), 1
 	return x, nil
+}
+
+// headerAfter is the header of a file without keys that goes on where the one with header before ended; nil: of the first one.
+func headerAfter(before *indexHeader) indexHeader {
+	if before == nil {
+		return indexHeader{next: 1}
+	}
+	return indexHeader{next: 1, beginMs: before.endMs, endMs: before.endMs, beginPhysical: before.endPhysical, endPhysical: before.endPhysical}
 }
 
 func newIndexFile(path string, shape indexShape, f vfs.File) *indexFile {
@@ -273,8 +277,8 @@ func (x *indexFile) flush() error {
 		}
 		p.dirty = false
 	}
-	if _, err := x.f.WriteAt(x.header.append(nil), 0); err != nil {
-		return fmt.Errorf("write %s at 0: %w", x.path, err)
+	if err := x.writeHeader(); err != nil {
+		return err
 	}
 	x.dirty = x.dirty[:0]
 	x.written = x.header.next
@@ -282,6 +286,13 @@ func (x *indexFile) flush() error {
 		x.fresh = nil
 	}
 	x.fresh = x.fresh[:0]
+	return nil
+}
+
+func (x *indexFile) writeHeader() error {
+	if _, err := x.f.WriteAt(x.header.append(nil), 0); err != nil {
+		return fmt.Errorf("write %s at 0: %w", x.path, err)
+	}
 	return nil
 }
 
@@ -346,8 +357,9 @@ func (x *indexFile) slot(hash uint32) (int32, error) {
 }
 
 // mend makes the slot table anew from the entries, which it cuts where they stop making sense. A crash may have left slots that point to
-// entries the header does not count, or have lost some of both. Entries of records at or above limit go.
-func (x *indexFile) mend(limit int64, storeTime func(int64) (int64, bool)) error {
+// entries the header does not count, or have lost some of both. Entries of records at or above limit go. What is behind the last entry is
+// overwritten: another crash must not bring it back. A file of which nothing is left goes on where the one with header before ended.
+func (x *indexFile) mend(limit int64, before *indexHeader, storeTime func(int64) (int64, bool)) error {
 	const chunk = 8192
 	pages := make([]*slotPage, len(x.pages))
 	var used int32
@@ -372,7 +384,7 @@ scan:
 				pages[slot/slotsPerPage] = p
 			}
 			// The chain is what the entries were linked to when they were added.
-			if e.previous != p.slots[slot%slotsPerPage] || e.physical < last || e.physical > x.header.endPhysical || e.physical >= limit {
+			if e == (indexEntry{}) || e.previous != p.slots[slot%slotsPerPage] || e.physical < last || e.physical > x.header.endPhysical || e.physical >= limit {
 				break scan
 			}
 			if e.previous == 0 {
@@ -383,7 +395,10 @@ scan:
 			n++
 		}
 	}
-	if n < x.header.next {
+	switch {
+	case n == 1:
+		x.header = headerAfter(before)
+	case n < x.header.next || last != x.header.endPhysical:
 		x.header.next = n
 		x.header.endPhysical = max(last, x.header.beginPhysical)
 		x.header.endMs = x.header.beginMs + int64(lastSeconds)*1000
@@ -402,12 +417,31 @@ scan:
 		}
 		x.dirty = append(x.dirty, int32(i))
 	}
-	if err := x.clearSlots(pages); err != nil {
+	if err := errors.Join(x.clearSlots(pages), x.clearEntries(n, buf)); err != nil {
 		return err
 	}
 	x.pages = pages
 	x.synced = false
-	return x.flush()
+	// Of a file without entries flush has nothing to write.
+	return errors.Join(x.writeHeader(), x.sync())
+}
+
+// clearEntries overwrites what is left of entries from number n on, up to the first len(buf) bytes where nothing is.
+func (x *indexFile) clearEntries(n int32, buf []byte) error {
+	for at := x.shape.entryAt(n); at < x.shape.fileSize(); {
+		b := buf[:min(int64(len(buf)), x.shape.fileSize()-at)]
+		if _, err := x.f.ReadAt(b, at); err != nil {
+			return fmt.Errorf("read %s at %d: %w", x.path, at, noEOF(err))
+		}
+		if allZero(b) {
+			return nil
+		}
+		if err := writeZeros(x.f, at, at+int64(len(b))); err != nil {
+			return err
+		}
+		at += int64(len(b))
+	}
+	return nil
 }
 
 // clearSlots empties the pages of the file's slot table for which pages has none, if they are not empty.

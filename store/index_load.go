@@ -8,13 +8,17 @@ import (
 	"slices"
 )
 
-// prepare says what loading, which happens when the index is first used, will find: whether the files were closed properly and how far
-// they had come then; where the log ends.
-func (x *index) prepare(clean bool, known indexPosition, logEnd int64) {
+// prepare says what loading, which happens when the index is first used and before the first checkpoint that vouches for it, will find:
+// whether the files were closed properly and how far they had come then; up to where the log is what they know. Keys of records behind that go,
+// and are read from the log again.
+func (x *index) prepare(clean bool, known indexPosition, trusted int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.clean, x.known, x.logEnd = clean, known, logEnd
-	x.position.Store(min(known.offset, logEnd))
+	if known.offset > trusted {
+		known = indexPosition{}
+	}
+	x.clean, x.known, x.trusted = clean, known, trusted
+	x.position.Store(known.offset)
 }
 
 // loadLocked opens the files, once, and finds out how far they cover the log. What does not fit goes: an index can always be built again.
@@ -51,7 +55,7 @@ func (x *index) loadLocked() error {
 		if err != nil {
 			return err
 		}
-		if !x.clean || x.known != last.position(x.known.offset) || x.known.offset > x.logEnd || position < covered {
+		if !x.clean || x.known != last.position(x.known.offset) || position < covered {
 			position, x.skip = covered, skip
 		}
 	}
@@ -93,6 +97,7 @@ func (x *index) openLocked() error {
 	}
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.IsDir() || !parseIndexName(e.Name()) })
 	var reason error
+	removed := false
 	for i, e := range entries {
 		path := filepath.Join(x.dir, e.Name())
 		if reason == nil {
@@ -103,8 +108,18 @@ func (x *index) openLocked() error {
 			if err := x.fs.Remove(path); err != nil {
 				return err
 			}
+			removed = true
 		}
 	}
+	err = x.removeLateLocked()
+	if removed && err == nil {
+		err = x.fs.SyncDir(x.dir) // a crash must not bring them back when the log has grown over the places they know
+	}
+	return err
+}
+
+// removeLateLocked removes the files if keys at the beginning of the log are in none.
+func (x *index) removeLateLocked() error {
 	if !x.enabled() || len(x.files) == 0 {
 		return nil
 	}
@@ -118,6 +133,7 @@ func (x *index) openLocked() error {
 			}
 		}
 		x.files = nil
+		return x.fs.SyncDir(x.dir)
 	}
 	return nil
 }
@@ -128,22 +144,13 @@ func (x *index) openNextLocked(path string, last bool) error {
 	if err != nil {
 		return err
 	}
-	var before *indexFile
-	if n := len(x.files); n > 0 {
-		before = x.files[n-1]
-	}
-	if last && (!x.clean || f.header.endPhysical >= x.logEnd) {
-		if err = f.mend(x.logEnd, x.storeTime); err == nil && f.header.next <= 1 {
-			// Nothing is left of it: it begins where the one before ended.
-			f.header = indexHeader{next: 1}
-			if before != nil {
-				f.header.beginMs, f.header.endMs = before.header.endMs, before.header.endMs
-				f.header.beginPhysical, f.header.endPhysical = before.header.endPhysical, before.header.endPhysical
-			}
+	before := x.lastLocked()
+	if last && !x.clean || f.header.endPhysical >= x.trusted {
+		var header *indexHeader
+		if before != nil {
+			header = &before.header
 		}
-	}
-	if err == nil && f.header.next > 1 && f.header.endPhysical >= x.logEnd {
-		err = fmt.Errorf("%w: it points to %d, the log ends at %d", ErrCorrupt, f.header.endPhysical, x.logEnd)
+		err = f.mend(x.trusted, header, x.storeTime)
 	}
 	if err == nil {
 		err = x.fitsLog(f)
@@ -154,7 +161,7 @@ func (x *index) openNextLocked(path string, last bool) error {
 	if err != nil {
 		return errors.Join(err, f.f.Close())
 	}
-	f.synced = x.clean
+	f.synced = f.synced || x.clean
 	x.files = append(x.files, f)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -66,10 +67,12 @@ type recovery struct {
 	lastRecord, lastMs int64
 	gaps               []scanned
 	end                scanned
+	// firstGap is where the first gap that was found begins: what was there is not what index files know.
+	firstGap int64
 }
 
 func (s *Store) recover() error {
-	r := &recovery{s: s, rebuild: make(map[*ConsumeQueue]bool), lastRecord: -1}
+	r := &recovery{s: s, rebuild: make(map[*ConsumeQueue]bool), lastRecord: -1, firstGap: math.MaxInt64}
 	if err := r.run(); err != nil {
 		return err
 	}
@@ -260,9 +263,6 @@ func (r *recovery) emptyLog() error {
 		}
 	}
 	s.log.reset(0, -1, 0)
-	if err := s.index.forget(); err != nil {
-		return err
-	}
 	s.index.prepare(false, indexPosition{}, 0)
 	return nil
 }
@@ -324,5 +324,11 @@ func (r *recovery) finish(end int64, clean bool, indexed indexPosition) {
 	}
 	s.log.reset(end, r.lastRecord, r.lastMs)
 	s.startEnd = end
-	s.index.prepare(clean, indexed, end)
+	trusted := end
+	if !clean {
+		// Behind it the log may have lost records since the index was written. No checkpoint is written before the index has been cut there,
+		// so that the next start reads from there again when this one ends early.
+		trusted = r.report.ScannedFrom
+	}
+	s.index.prepare(clean, indexed, min(trusted, r.firstGap))
 }

@@ -56,12 +56,6 @@ func (r *recovery) readLog() error {
 	if err := r.settleQueues(); err != nil {
 		return err
 	}
-	if len(r.gaps) > 0 || end == r.s.files.first() {
-		// A crash that took records out of the log may have left index files that know other records at their places.
-		if err := r.s.index.forget(); err != nil {
-			return err
-		}
-	}
 	var indexed indexPosition
 	if r.state != nil && r.report.Clean {
 		indexed = r.state.index
@@ -209,6 +203,7 @@ const lostTopic = message.SystemTopicPrefix + "lost"
 func (r *recovery) sealGaps() error {
 	for i := range r.gaps {
 		g := &r.gaps[i]
+		r.firstGap = min(r.firstGap, g.from)
 		file := r.s.files.find(g.from)
 		if file == nil {
 			r.problem(Damage, r.s.files.pathOf(g.from-g.from%r.s.files.size), -1, "file is missing: the records from %d to %d are lost", g.from, g.to)
