@@ -171,7 +171,7 @@ func (m *crashModel) round(t *testing.T, round int) {
 func (m *crashModel) killStart(t *testing.T) {
 	t.Helper()
 	args := []string{"--data", m.dir, "--host", "127.0.0.1", "--namesrv-port", m.namesrv, "--broker-port", m.port, "--http-port", "-1", "--set", "brokerName=broker-a"}
-	cmd := exec.Command(peer.Rocketd(t), append(args, sets(m.settings)...)...)
+	cmd := exec.Command(peer.Rocketd(t), append(args, peer.Sets(m.settings)...)...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func (m *crashModel) verify(t *testing.T, rounds int) {
 // storeCheck runs `rocketd store check` on the directory.
 func (m *crashModel) storeCheck(t *testing.T) {
 	t.Helper()
-	out, err := exec.Command(peer.Rocketd(t), append([]string{"store", "check", "--json", m.dir}, sets(m.settings)...)...).Output()
+	out, err := exec.Command(peer.Rocketd(t), append([]string{"store", "check", "--json", m.dir}, peer.Sets(m.settings)...)...).Output()
 	var report store.CheckReport
 	if e := json.Unmarshal(out, &report); e != nil {
 		t.Fatalf("store check: %v, %v\n%.1000s", err, e, out)

@@ -215,7 +215,7 @@ func reopen(t *testing.T, c *peer.Cluster, l *ledger, data string, settings ...s
 	if code := c.ExitCode(); code != 0 {
 		t.Errorf("exit code %d:\n%s", code, c.Log())
 	}
-	if out, err := exec.Command(peer.Rocketd(t), append([]string{"store", "check", data}, sets(settings)...)...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(peer.Rocketd(t), append([]string{"store", "check", data}, peer.Sets(settings)...)...).CombinedOutput(); err != nil {
 		t.Errorf("store check: %v\n%s", err, out)
 	}
 	c = peer.StartRocketd(t, data, settings...)
@@ -225,15 +225,6 @@ func reopen(t *testing.T, c *peer.Cluster, l *ledger, data string, settings ...s
 	if v, _ := got.ExtValue("offset"); v != strconv.Itoa(l.timers) {
 		t.Errorf("%s timers are stored, %d were acknowledged", v, l.timers)
 	}
-}
-
-// sets are settings as flags.
-func sets(settings []string) []string {
-	var flags []string
-	for _, s := range settings {
-		flags = append(flags, "--set", s)
-	}
-	return flags
 }
 
 // TestNoFileDescriptors takes the file descriptors away from a running broker and gives them back.

@@ -92,7 +92,7 @@ func TestReadersThatNeverRead(t *testing.T) {
 	data := pulls(100) // about 25 MB of answers for each
 	for _, conn := range open(t, c.Broker, crowd(t)) {
 		_ = conn.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
-		_, _ = conn.Write(data) //nolint:errcheck // it may be closed for what it does
+		_, _ = conn.Write(data) // it may be closed for what it does
 	}
 	time.Sleep(2 * time.Second)
 	honest.end(t, slowestRound)
@@ -127,7 +127,7 @@ func TestUnfinishedLargeFrames(t *testing.T) {
 	large := append(binary.BigEndian.AppendUint32(nil, 16<<20-4), make([]byte, 15<<20)...)
 	for _, conn := range open(t, c.Broker, 40) { // 600 MB, the bound is 256 MiB
 		_ = conn.SetWriteDeadline(time.Now().Add(2 * time.Second))
-		_, _ = conn.Write(large) //nolint:errcheck // it may be closed for what it does
+		_, _ = conn.Write(large) // it may be closed for what it does
 	}
 	honest := startBystander(c.Broker)
 	w := dialWire(t, c.Broker)
@@ -149,7 +149,10 @@ func TestGarbageFlood(t *testing.T) {
 	before, _ := residentKB(t, c.BrokerPID())
 	honest := startBystander(c.Broker)
 	openings := [][]byte{
-		[]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), {0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3}, {0, 0, 0, 3, 0, 0, 0}, {0x40, 0, 0, 0, 0, 0, 0, 0},
+		[]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+		{0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3},
+		{0, 0, 0, 3, 0, 0, 0},
+		{0x40, 0, 0, 0, 0, 0, 0, 0},
 		append([]byte{0, 0, 0, 30, 0, 0, 0, 26}, "this is a header of 26 byte"...), bytes.Repeat([]byte{0xff}, 4096),
 	}
 	var wg sync.WaitGroup
@@ -170,7 +173,7 @@ func TestGarbageFlood(t *testing.T) {
 						data[j] = byte(random.Uint32())
 					}
 				}
-				_, _ = conn.Write(data) //nolint:errcheck // it is closed for it
+				_, _ = conn.Write(data) // it is closed for it
 				_ = conn.Close()
 			}
 		})

@@ -58,7 +58,7 @@ func tryCommand(t *testing.T, cmd *exec.Cmd) *attempt {
 			}
 		}
 	}
-	_ = a.cmd.Wait() //nolint:errcheck // its exit code is looked at
+	_ = a.cmd.Wait() // its exit code is looked at
 	a.took = time.Since(begun)
 	return a
 }
@@ -69,7 +69,7 @@ func (a *attempt) stop(t *testing.T) int {
 	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	_ = a.cmd.Wait() //nolint:errcheck // its exit code is looked at
+	_ = a.cmd.Wait() // its exit code is looked at
 	return a.cmd.ProcessState.ExitCode()
 }
 

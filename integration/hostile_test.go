@@ -57,7 +57,7 @@ func (w *wire) read() (*remoting.Command, error) {
 	if size > 32<<20 {
 		return nil, fmt.Errorf("a frame of %d bytes", size)
 	}
-	frame = append(frame, make([]byte, size)...)
+	frame = slices.Grow(frame, int(size))[:4+size]
 	if _, err := io.ReadFull(w.conn, frame[4:]); err != nil {
 		return nil, err
 	}
@@ -337,7 +337,7 @@ func TestBrokenFrames(t *testing.T) {
 				other := dialWire(t, addr)
 				w := dialWire(t, addr)
 				w.write(data)
-				if err := w.conn.(*net.TCPConn).CloseWrite(); err != nil { //nolint:forcetypeassert // dialled as tcp
+				if err := w.conn.(*net.TCPConn).CloseWrite(); err != nil { // dialled as tcp
 					t.Logf("close: %v", err)
 				}
 				_ = w.conn.SetReadDeadline(time.Now().Add(10 * time.Second))

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/panjf2000/gnet/v2" //nolint:depguard // the bare server is measured to see what the event loop itself costs
+
+	"github.com/rocketd/rocketd/integration/measure"
 )
 
 // bareServer parses the frame, reads code and opaque, and answers as SEND is answered: the limit of what a server on this
@@ -51,10 +53,10 @@ func (s *bareServer) OnTraffic(c gnet.Conn) gnet.Action {
 		if len(frame) < n {
 			break
 		}
-		a := parseAnswer(frame[4:n])
-		out = appendBareAnswer(out, a.binary, a.opaque)
+		a := measure.ParseAnswer(frame[4:n])
+		out = appendBareAnswer(out, a.Binary, a.Opaque)
 		if s.file != nil {
-			record = append(record, a.body...)
+			record = append(record, a.Body...)
 		}
 		used += n
 	}

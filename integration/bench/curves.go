@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rocketd/rocketd/integration/measure"
+	"github.com/rocketd/rocketd/remoting"
 )
 
 // curve is how the cost of a message grows with something.
@@ -24,7 +27,7 @@ type curve struct {
 
 // curveRun measures one curve: grow adds its points.
 type curveRun struct {
-	h      *host
+	h      *measure.Host
 	o      options
 	at     []float64
 	points []point
@@ -56,21 +59,21 @@ func drawCurves(o options, dir string, most float64) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	raiseFileLimit()
+	measure.RaiseFileLimit()
 	failures := 0
 	for _, c := range allCurves() {
 		if !strings.Contains(c.file, o.rows) {
 			continue
 		}
-		run := &curveRun{h: newHost(), o: o}
+		run := &curveRun{h: &measure.Host{}, o: o}
 		for _, x := range c.at {
 			if x <= most*c.at[len(c.at)-1] {
 				run.at = append(run.at, x)
 			}
 		}
 		fmt.Fprintf(os.Stderr, "%s %s\n", time.Now().Format(time.TimeOnly), c.title)
-		err := attempt(func() error { return c.grow(run) })
-		run.h.close()
+		err := measure.Attempt(func() error { return c.grow(run) })
+		run.h.Close()
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", c.file, err)
 			failures++
@@ -104,13 +107,13 @@ func (c curve) write(dir string, points []point) error {
 
 // start starts rocketd for a point of a curve; what was started before is ended.
 func (c *curveRun) start(prepare func(dir string) error) (*target, error) {
-	c.h.close()
+	c.h.Close()
 	return startTarget(c.h, sideRocketd, c.o, nil, prepare)
 }
 
 // sends measures SENDs of 1 KB whose topics and queues come in turn from frames.
 func sends(t *target, frames []prebuilt, conns, inFlight int) (float64, error) {
-	l := load{conns: conns, inFlight: inFlight, okCodes: []int{ok}}
+	l := load{conns: conns, inFlight: inFlight, okCodes: []int32{remoting.Success}}
 	l.next = func(conn, seq int) prebuilt { return own(frames[(seq*conns+conn)%len(frames)]) }
 	if len(frames) > 100 { // every queue is made before
 		first := l
@@ -133,7 +136,7 @@ func growTopics(c *curveRun) error {
 		}
 		frames := make([]prebuilt, n)
 		for i := range frames {
-			frames[i] = jsonFrame(codeSend, sendFields(fmt.Sprintf("t%d", i), 0, properties, false), payload(1024))
+			frames[i] = jsonFrame(remoting.SendMessageV2, sendFields(fmt.Sprintf("t%d", i), 0, properties, false), payload(1024))
 		}
 		y, err := sends(t, frames, 8, 16)
 		if err != nil {
@@ -153,7 +156,7 @@ func growQueues(c *curveRun) error {
 		}
 		frames := make([]prebuilt, n)
 		for i := range frames {
-			frames[i] = jsonFrame(codeSend, sendFields("t0", i, properties, false), payload(1024))
+			frames[i] = jsonFrame(remoting.SendMessageV2, sendFields("t0", i, properties, false), payload(1024))
 		}
 		y, err := sends(t, frames, 8, 16)
 		if err != nil {
@@ -168,7 +171,7 @@ func growQueues(c *curveRun) error {
 func fourQueues(topic string) []prebuilt {
 	frames := make([]prebuilt, 4)
 	for i := range frames {
-		frames[i] = jsonFrame(codeSend, sendFields(topic, i, properties, false), payload(1024))
+		frames[i] = jsonFrame(remoting.SendMessageV2, sendFields(topic, i, properties, false), payload(1024))
 	}
 	return frames
 }
@@ -215,7 +218,7 @@ func growStore(c *curveRun) error {
 	}
 	stored := 0.0
 	for _, gb := range c.at {
-		if free, _ := freeBytes(t.dir); float64(free) < (gb-stored+15)*(1<<30) {
+		if free, _ := measure.FreeBytes(t.dir); float64(free) < (gb-stored+15)*(1<<30) {
 			return fmt.Errorf("%d bytes are free, not enough for a store of %g GB", free, gb)
 		}
 		if err := fillBytes(t, "fill", int64((gb-stored)*(1<<30))); err != nil {
@@ -239,10 +242,10 @@ func growTimers(c *curveRun) error {
 	pending := 0
 	for _, x := range c.at {
 		base := time.Now().Add(6 * time.Hour)
-		l := load{conns: 8, inFlight: 64, requests: int(x) - pending, okCodes: []int{ok}}
+		l := load{conns: 8, inFlight: 64, requests: int(x) - pending, okCodes: []int32{remoting.Success}}
 		l.next = func(conn, seq int) prebuilt { // spread over eight hours
 			at := base.Add(time.Duration((seq*7919+conn)%(8*3600)) * time.Second)
-			return jsonFrame(codeSend, sendFields("later", conn%4, properties+"TIMER_DELIVER_MS\x01"+strconv.FormatInt(at.UnixMilli(), 10)+"\x02", false), payload(64))
+			return jsonFrame(remoting.SendMessageV2, sendFields("later", conn%4, properties+"TIMER_DELIVER_MS\x01"+strconv.FormatInt(at.UnixMilli(), 10)+"\x02", false), payload(64))
 		}
 		if _, err := l.run(t.addr); err != nil {
 			return err
@@ -263,7 +266,7 @@ func growTimers(c *curveRun) error {
 // settle waits until the broker has little to do.
 func settle(t *target, within time.Duration) error {
 	for begin := time.Now(); time.Since(begin) < within; {
-		if cpuShare(t.pid, time.Second) < 0.05 {
+		if measure.CPUShare(t.pid, time.Second) < 0.05 {
 			return nil
 		}
 	}

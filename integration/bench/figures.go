@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/rocketd/rocketd/integration/measure"
 )
 
 // figures of one row in one round. Those that a row does not measure are NaN.
@@ -33,7 +35,7 @@ func (f *figures) each() []*float64 {
 }
 
 func (f *figures) latency(r loadResult) {
-	ms := func(q float64) float64 { return float64(r.quantile(q).Nanoseconds()) / 1e6 }
+	ms := func(q float64) float64 { return float64(measure.Quantile(r.latencies, q).Nanoseconds()) / 1e6 }
 	f.p50, f.p99, f.p999 = ms(0.5), ms(0.99), ms(0.999)
 }
 
@@ -90,9 +92,9 @@ type meter struct {
 }
 
 func (t *target) meter() meter {
-	m := meter{t: t, cpu: cpuSeconds(t.pid), start: time.Now()}
+	m := meter{t: t, cpu: measure.CPUSeconds(t.pid), start: time.Now()}
 	if t.dir != "" {
-		m.disk = diskBytes(t.dir)
+		m.disk = measure.DiskBytes(t.dir)
 	}
 	return m
 }
@@ -100,9 +102,9 @@ func (t *target) meter() meter {
 // figures of so many messages since the meter was made.
 func (m meter) figures(messages float64) figures {
 	f := noFigures()
-	f.cpu = (cpuSeconds(m.t.pid) - m.cpu) / messages * 1e6
+	f.cpu = (measure.CPUSeconds(m.t.pid) - m.cpu) / messages * 1e6
 	f.perSecond = messages / time.Since(m.start).Seconds()
-	f.anonMB = anonymousMB(m.t.pid)
+	f.anonMB = measure.AnonymousMB(m.t.pid)
 	return f
 }
 
@@ -110,7 +112,7 @@ func (m meter) figures(messages float64) figures {
 func (m meter) stored(f figures, messages float64) figures {
 	if m.t.dir != "" {
 		time.Sleep(200 * time.Millisecond) // queue entries and index are written behind
-		f.diskBytes = float64(diskBytes(m.t.dir)-m.disk) / messages
+		f.diskBytes = float64(measure.DiskBytes(m.t.dir)-m.disk) / messages
 	}
 	return f
 }

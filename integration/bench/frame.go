@@ -3,54 +3,21 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
-	"fmt"
-	"strings"
+	"time"
+
+	"github.com/rocketd/rocketd/integration/measure"
 )
 
-// Request codes.
-const (
-	codePull           = 11
-	codeMaxOffset      = 30
-	codeHeartbeat      = 34
-	codeSendBack       = 36
-	codeEndTransaction = 37
-	codeSend           = 310
-	codeSendBatch      = 320
-)
-
-// Answers.
-const (
-	ok          = 0
-	pullNothing = 19
-	pullRetry   = 20
-	pullMoved   = 21
-)
-
-// jsonFrame builds a request with a JSON header as the Java client writes it.
-func jsonFrame(code int, ext [][2]string, body []byte) prebuilt {
-	var fields strings.Builder
-	for i, kv := range ext {
-		if i > 0 {
-			fields.WriteByte(',')
-		}
-		k, _ := json.Marshal(kv[0])
-		v, _ := json.Marshal(kv[1])
-		fields.Write(k)
-		fields.WriteByte(':')
-		fields.Write(v)
-	}
-	header := fmt.Sprintf(`{"code":%d,"extFields":{%s},"flag":0,"language":"JAVA","opaque":%d,"serializeTypeCurrentRPC":"JSON","version":513}`,
-		code, fields.String(), opaqueBase)
-	b := binary.BigEndian.AppendUint32(nil, uint32(4+len(header)+len(body)))
-	b = binary.BigEndian.AppendUint32(b, uint32(len(header)))
-	at := len(b) + strings.LastIndex(header, `"opaque":`) + len(`"opaque":`)
-	b = append(append(b, header...), body...)
+// jsonFrame builds a request with a JSON header that is patched for each sending.
+func jsonFrame(code int32, ext [][2]string, body []byte) prebuilt {
+	b := measure.JSONFrame(code, opaqueBase, ext, body)
+	header := b[8 : 8+binary.BigEndian.Uint32(b[4:])]
+	at := 8 + bytes.LastIndex(header, []byte(`"opaque":`)) + len(`"opaque":`)
 	return prebuilt{bytes: b, opaqueAt: at, keyAt: keyAt(b)}
 }
 
 // binaryFrame builds the same request with a ROCKETMQ header.
-func binaryFrame(code int, ext [][2]string, body []byte) prebuilt {
+func binaryFrame(code int32, ext [][2]string, body []byte) prebuilt {
 	h := binary.BigEndian.AppendUint16(nil, uint16(code))
 	h = append(h, 0)
 	h = binary.BigEndian.AppendUint16(h, 513)
@@ -77,41 +44,14 @@ func binaryFrame(code int, ext [][2]string, body []byte) prebuilt {
 func keyAt(frame []byte) int { return max(0, bytes.Index(frame, []byte(sampleKey))) }
 
 func sendFields(topic string, queue int, properties string, batch bool) [][2]string {
-	return [][2]string{
-		{"a", "P"},
-		{"b", topic},
-		{"c", "TBW102"},
-		{"d", "4"},
-		{"e", fmt.Sprint(queue)},
-		{"f", "0"},
-		{"g", "1700000000000"},
-		{"h", "0"},
-		{"i", properties},
-		{"j", "0"},
-		{"k", "false"},
-		{"m", fmt.Sprint(batch)},
-		{"n", "broker-a"},
-	}
+	return measure.SendFields(topic, queue, 1_700_000_000_000, properties, batch)
 }
 
 func pullFields(topic string, queue int, offset int64, suspend bool) [][2]string {
-	sysFlag, wait := "4", "0"
 	if suspend {
-		sysFlag, wait = "6", "5000"
+		return measure.PullFields(topic, queue, offset, 5*time.Second)
 	}
-	return [][2]string{
-		{"consumerGroup", "G"},
-		{"topic", topic},
-		{"queueId", fmt.Sprint(queue)},
-		{"queueOffset", fmt.Sprint(offset)},
-		{"maxMsgNums", "32"},
-		{"sysFlag", sysFlag},
-		{"commitOffset", "0"},
-		{"suspendTimeoutMillis", wait},
-		{"subscription", "*"},
-		{"subVersion", "0"},
-		{"expressionType", "TAG"},
-	}
+	return measure.PullFields(topic, queue, offset, 0)
 }
 
 const (

@@ -5,13 +5,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rocketd/rocketd/integration/measure"
+	"github.com/rocketd/rocketd/remoting"
 )
 
 // load is one way to ask the broker: frames go out on conns connections with at most inFlight unanswered on each. A connection writes its
@@ -24,9 +26,9 @@ type load struct {
 	frame func(conn int) prebuilt
 	// next makes each request anew.
 	next    func(conn, seq int) prebuilt
-	okCodes []int
+	okCodes []int32
 	// seen gets each answer and the number of its request on the connection. It runs on the connection's goroutine.
-	seen func(conn, seq int, a answer)
+	seen func(conn, seq int, a measure.Answer)
 	from func(conn int) net.Addr // local address, nil: any
 }
 
@@ -74,13 +76,6 @@ type loadResult struct {
 	latencies []time.Duration // sorted
 	failed    int
 	firstFail string
-}
-
-func (r loadResult) quantile(q float64) time.Duration {
-	if len(r.latencies) == 0 {
-		return 0
-	}
-	return r.latencies[min(len(r.latencies)-1, int(q*float64(len(r.latencies))))]
 }
 
 func (r loadResult) check() error {
@@ -205,20 +200,20 @@ func (p *pipe) fill() error {
 }
 
 func (p *pipe) takeAnswer() error {
-	frame, err := readFrame(p.in, &p.buf)
+	frame, err := measure.ReadFrame(p.in, &p.buf)
 	if err != nil {
 		return err
 	}
-	a := parseAnswer(frame)
-	slot := a.opaque - opaqueBase
+	a := measure.ParseAnswer(frame)
+	slot := a.Opaque - opaqueBase
 	if slot < 0 || slot >= p.load.inFlight {
-		return fmt.Errorf("opaque %d was not asked with", a.opaque)
+		return fmt.Errorf("opaque %d was not asked with", a.Opaque)
 	}
 	r := &p.result
 	r.latencies = append(r.latencies, time.Since(p.sentAt[slot]))
-	if !slices.Contains(p.load.okCodes, a.code) {
+	if !slices.Contains(p.load.okCodes, a.Code) {
 		if r.failed++; r.firstFail == "" {
-			r.firstFail = fmt.Sprintf("code %d %.200s", a.code, a.header)
+			r.firstFail = fmt.Sprintf("code %d %.200s", a.Code, a.Header)
 		}
 	}
 	if p.load.seen != nil {
@@ -228,36 +223,15 @@ func (p *pipe) takeAnswer() error {
 	return nil
 }
 
-// call asks once.
-func call(addr string, frame prebuilt) (answer, error) {
-	c, err := net.DialTimeout("tcp", addr, 5*time.Second)
-	if err != nil {
-		return answer{}, err
-	}
-	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
-		return answer{}, err
-	}
-	if _, err := c.Write(frame.bytes); err != nil {
-		return answer{}, err
-	}
-	var buf []byte
-	b, err := readFrame(bufio.NewReader(c), &buf)
-	if err != nil {
-		return answer{}, err
-	}
-	return parseAnswer(b), nil
-}
-
 // endOf is the sum of the ends of a topic's queues.
 func endOf(addr, topic string, queues int) (int64, error) {
 	sum := int64(0)
 	for q := range queues {
-		a, err := call(addr, jsonFrame(30, [][2]string{{"topic", topic}, {"queueId", fmt.Sprint(q)}}, nil))
+		a, err := measure.Ask(addr, measure.JSONFrame(remoting.GetMaxOffset, 1, measure.QueueFields(topic, q), nil))
 		if err != nil {
 			return 0, err
 		}
-		sum += a.number("offset")
+		sum += a.Number("offset")
 	}
 	return sum, nil
 }
@@ -280,18 +254,4 @@ func awaitEnd(addr, topic string, queues int, want int64, within time.Duration) 
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-}
-
-func readFrame(in *bufio.Reader, buf *[]byte) ([]byte, error) {
-	var length [4]byte
-	if _, err := io.ReadFull(in, length[:]); err != nil {
-		return nil, err
-	}
-	n := int(binary.BigEndian.Uint32(length[:]))
-	if cap(*buf) < n {
-		*buf = make([]byte, n)
-	}
-	*buf = (*buf)[:n]
-	_, err := io.ReadFull(in, *buf)
-	return *buf, err
 }

@@ -7,7 +7,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/rocketd/rocketd/integration/measure"
 	"github.com/rocketd/rocketd/integration/peer"
+	"github.com/rocketd/rocketd/remoting"
 )
 
 type options struct {
@@ -64,9 +66,9 @@ func table(o options) error {
 			return err
 		}
 	}
-	h := newHost()
-	defer h.close()
-	if err := attempt(func() error { // build before anything is measured
+	h := &measure.Host{}
+	defer h.Close()
+	if err := measure.Attempt(func() error { // build before anything is measured
 		peer.Rocketd(h)
 		if o.apache {
 			peer.NeedJava(h)
@@ -82,10 +84,10 @@ func table(o options) error {
 		}
 	}
 	var l limits
-	if err := attempt(func() (err error) { l, err = measureLimits(h.TempDir(), o.scale); return err }); err != nil {
+	if err := measure.Attempt(func() (err error) { l, err = measureLimits(h.TempDir(), o.scale); return err }); err != nil {
 		return err
 	}
-	h.close()
+	h.Close()
 	res := results{}
 	for round := range o.rounds {
 		for _, g := range allGroups() {
@@ -122,8 +124,8 @@ func (o options) sides(round int) []string {
 
 // runGroup runs the rows of a group on one side.
 func runGroup(o options, g group, side string, round int, rows []row, res results) {
-	h := newHost()
-	defer h.close()
+	h := &measure.Host{}
+	defer h.Close()
 	var t *target
 	isBare := side == sideBare || side == sideAppend
 	warm := isBare
@@ -147,27 +149,27 @@ func runGroup(o options, g group, side string, round int, rows []row, res result
 			}
 		}
 		var f figures
-		err := attempt(func() (err error) { f, err = r.run(t); return err })
+		err := measure.Attempt(func() (err error) { f, err = r.run(t); return err })
 		report(round, side, r, f, err, res)
 	}
 }
 
 // warmUp sends for some seconds before the first row that is measured under load: a JVM compiles meanwhile what it runs often.
 func warmUp(t *target) error {
-	l := load{conns: 8, inFlight: 16, during: 8 * time.Second, okCodes: []int{ok}, frame: func(conn int) prebuilt {
-		return jsonFrame(codeSend, sendFields("warm", conn%4, properties, false), payload(128))
+	l := load{conns: 8, inFlight: 16, during: 8 * time.Second, okCodes: []int32{remoting.Success}, frame: func(conn int) prebuilt {
+		return jsonFrame(remoting.SendMessageV2, sendFields("warm", conn%4, properties, false), payload(128))
 	}}
 	_, err := l.run(t.addr)
 	return err
 }
 
-func runAlone(h *host, o options, r row, side string, res results) {
+func runAlone(h *measure.Host, o options, r row, side string, res results) {
 	if side == sideBare || side == sideAppend {
 		return
 	}
 	var f figures
-	err := attempt(func() (err error) { f, err = r.alone(h, side, o); return err })
-	h.close()
+	err := measure.Attempt(func() (err error) { f, err = r.alone(h, side, o); return err })
+	h.Close()
 	report(0, side, r, f, err, res)
 }
 

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/rocketd/rocketd/integration/measure"
+	"github.com/rocketd/rocketd/remoting"
 )
 
 // row is one line of a table.
@@ -20,7 +23,7 @@ type row struct {
 	long   bool   // left out of the quick form
 	run    func(t *target) (figures, error)
 	// alone starts its brokers by itself: for rows about starting. group is then the row's own.
-	alone func(h *host, side string, o options) (figures, error)
+	alone func(h *measure.Host, side string, o options) (figures, error)
 }
 
 // group is what the brokers of some rows have in common.
@@ -135,10 +138,10 @@ func through(t *target, l load, messages int) (figures, meter, float64, error) {
 	return f, m, n, nil
 }
 
-func sendRow(name, aim string, size, conns, inFlight int, build func(int, [][2]string, []byte) prebuilt) row {
+func sendRow(name, aim string, size, conns, inFlight int, build func(int32, [][2]string, []byte) prebuilt) row {
 	return row{name: name, target: aim, group: "plain", bare: true, run: func(t *target) (figures, error) {
-		l := load{conns: conns, inFlight: inFlight, okCodes: []int{ok}, frame: func(conn int) prebuilt {
-			return build(codeSend, sendFields("bench", conn%4, properties, false), payload(size))
+		l := load{conns: conns, inFlight: inFlight, okCodes: []int32{remoting.Success}, frame: func(conn int) prebuilt {
+			return build(remoting.SendMessageV2, sendFields("bench", conn%4, properties, false), payload(size))
 		}}
 		f, m, n, err := through(t, l, 1)
 		if err != nil {
@@ -150,8 +153,8 @@ func sendRow(name, aim string, size, conns, inFlight int, build func(int, [][2]s
 
 func batchRow() row {
 	return row{name: "batch of 32 x 1 KB, per message", target: "<= 0.8", group: "plain", bare: true, run: func(t *target) (figures, error) {
-		l := load{conns: 4, inFlight: 4, okCodes: []int{ok}, frame: func(conn int) prebuilt {
-			return jsonFrame(codeSendBatch, sendFields("bench", conn%4, uniqueKey, true), batchBody(32, 1024))
+		l := load{conns: 4, inFlight: 4, okCodes: []int32{remoting.Success}, frame: func(conn int) prebuilt {
+			return jsonFrame(remoting.SendBatchMessage, sendFields("bench", conn%4, uniqueKey, true), batchBody(32, 1024))
 		}}
 		f, m, n, err := through(t, l, 32)
 		if err != nil {
@@ -167,11 +170,11 @@ func sendToTopics(topics int) func(t *target) (figures, error) {
 		body := payload(1024)
 		frames := make([]prebuilt, topics)
 		for i := range frames {
-			frames[i] = jsonFrame(codeSend, sendFields(fmt.Sprintf("t%d", i), 0, properties, false), body)
+			frames[i] = jsonFrame(remoting.SendMessageV2, sendFields(fmt.Sprintf("t%d", i), 0, properties, false), body)
 		}
 		const conns = 8
 		// Every topic once: queues are made, directories too.
-		first := load{conns: conns, inFlight: 16, requests: topics, okCodes: []int{ok}}
+		first := load{conns: conns, inFlight: 16, requests: topics, okCodes: []int32{remoting.Success}}
 		first.next = func(conn, seq int) prebuilt { return own(frames[(seq*conns+conn)%topics]) }
 		if _, err := first.run(t.addr); err != nil {
 			return figures{}, err
@@ -195,12 +198,12 @@ func own(p prebuilt) prebuilt {
 // idleCPU waits first for what the start has left to do, which takes a JVM some seconds.
 func idleCPU(t *target) (figures, error) {
 	time.Sleep(10 * time.Second)
-	return single(100 * cpuShare(t.pid, 6*time.Second)), nil
+	return single(100 * measure.CPUShare(t.pid, 6*time.Second)), nil
 }
 
-func idleMemory(t *target) (figures, error) { return single(anonymousMB(t.pid)), nil }
+func idleMemory(t *target) (figures, error) { return single(measure.AnonymousMB(t.pid)), nil }
 
-func memoryNow(t *target) (figures, error) { return single(anonymousMB(t.pid)), nil }
+func memoryNow(t *target) (figures, error) { return single(measure.AnonymousMB(t.pid)), nil }
 
 // only tells whether a row is wanted.
 func (o options) only(r row) bool {

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"github.com/rocketd/rocketd/integration/measure"
+	"github.com/rocketd/rocketd/remoting"
 )
 
 // heartbeatEvery is how often the clients of Apache send heartbeats.
@@ -30,7 +33,7 @@ func gather(addr string, n int) (*crowd, error) {
 			return nil, fmt.Errorf("connection %d: %w", i, err)
 		}
 		beat := fmt.Sprintf(`{"clientID":"127.0.0.1@%d","consumerDataSet":[],"producerDataSet":[{"groupName":"P"}]}`, i)
-		w.conns, w.frames = append(w.conns, c), append(w.frames, jsonFrame(codeHeartbeat, nil, []byte(beat)))
+		w.conns, w.frames = append(w.conns, c), append(w.frames, jsonFrame(remoting.HeartBeat, nil, []byte(beat)))
 	}
 	if err := w.beat(0, n); err != nil {
 		w.close()
@@ -50,12 +53,12 @@ func (w *crowd) beat(from, to int) error {
 		if err := w.conns[i].SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
 			return err
 		}
-		b, err := readFrame(bufio.NewReaderSize(w.conns[i], 1024), &w.buf)
+		b, err := measure.ReadFrame(bufio.NewReaderSize(w.conns[i], 1024), &w.buf)
 		if err != nil {
 			return fmt.Errorf("heartbeat of connection %d: %w", i, err)
 		}
-		if a := parseAnswer(b); a.code != ok {
-			return fmt.Errorf("heartbeat of connection %d: code %d %.200s", i, a.code, a.header)
+		if a := measure.ParseAnswer(b); a.Code != remoting.Success {
+			return fmt.Errorf("heartbeat of connection %d: code %d %.200s", i, a.Code, a.Header)
 		}
 	}
 	return nil
@@ -89,8 +92,8 @@ func (w *crowd) close() {
 // idleMemoryAdded measures the memory that n connections that only send heartbeats add, and on the way their CPU time for idleShare.
 func idleMemoryAdded(n int) func(t *target) (figures, error) {
 	return func(t *target) (figures, error) {
-		raiseFileLimit()
-		before := anonymousMB(t.pid)
+		measure.RaiseFileLimit()
+		before := measure.AnonymousMB(t.pid)
 		w, err := gather(t.addr, n)
 		if err != nil {
 			return figures{}, err
@@ -100,15 +103,15 @@ func idleMemoryAdded(n int) func(t *target) (figures, error) {
 			time.Sleep(2 * time.Second) // the broker sees them go
 		}()
 		time.Sleep(time.Second)
-		added := anonymousMB(t.pid) - before
-		cpu, start := cpuSeconds(t.pid), time.Now()
+		added := measure.AnonymousMB(t.pid) - before
+		cpu, start := measure.CPUSeconds(t.pid), time.Now()
 		if err := w.live(time.Duration(6 * float64(time.Second) * t.o.scale)); err != nil {
 			return figures{}, err
 		}
 		if t.idle == nil {
 			t.idle = map[int]float64{}
 		}
-		t.idle[n] = 100 * (cpuSeconds(t.pid) - cpu) / time.Since(start).Seconds()
+		t.idle[n] = 100 * (measure.CPUSeconds(t.pid) - cpu) / time.Since(start).Seconds()
 		return single(added), nil
 	}
 }
@@ -123,3 +126,6 @@ func idleShare(n int) func(t *target) (figures, error) {
 		return single(share), nil
 	}
 }
+
+// mostConnections is 50,000, or what the limit of open files leaves to client and broker.
+func mostConnections() int { return min(50_000, (measure.RaiseFileLimit()-1500)/1000*1000) }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/rocketd/rocketd/integration/measure"
+	"github.com/rocketd/rocketd/remoting"
 )
 
 // laterWait bounds how long delayed messages may take beyond their time.
@@ -23,8 +26,8 @@ func delayLevels(t *target) (figures, error) {
 
 // delivered sends delayed messages and measures from the first send to the last delivery.
 func delivered(t *target, topic string, props func() string) (figures, error) {
-	l := load{conns: 8, inFlight: 16, okCodes: []int{ok}, frame: func(conn int) prebuilt {
-		return jsonFrame(codeSend, sendFields(topic, conn%4, props(), false), payload(1024))
+	l := load{conns: 8, inFlight: 16, okCodes: []int32{remoting.Success}, frame: func(conn int) prebuilt {
+		return jsonFrame(remoting.SendMessageV2, sendFields(topic, conn%4, props(), false), payload(1024))
 	}}
 	before, err := endOf(t.addr, topic, 4)
 	if err != nil {
@@ -50,14 +53,14 @@ func delivered(t *target, topic string, props func() string) (figures, error) {
 func transactions(t *target) (figures, error) {
 	const topic = "transactions"
 	n := t.o.count(20_000)
-	half := load{conns: 8, inFlight: 16, requests: n, okCodes: []int{ok}, frame: func(conn int) prebuilt {
+	half := load{conns: 8, inFlight: 16, requests: n, okCodes: []int32{remoting.Success}, frame: func(conn int) prebuilt {
 		fields := sendFields(topic, conn%4, properties+"TRAN_MSG\x01true\x02PGROUP\x01P\x02", false)
 		fields[5][1] = "4" // sysFlag: prepared
-		return jsonFrame(codeSend, fields, payload(1024))
+		return jsonFrame(remoting.SendMessageV2, fields, payload(1024))
 	}}
 	placed := make([][][2]int64, half.conns) // offsets in the half queue and in the log
-	half.seen = func(conn, _ int, a answer) {
-		placed[conn] = append(placed[conn], [2]int64{a.number("queueOffset"), physicalOffset(a)})
+	half.seen = func(conn, _ int, a measure.Answer) {
+		placed[conn] = append(placed[conn], [2]int64{a.Number("queueOffset"), physicalOffset(a)})
 	}
 	before, err := endOf(t.addr, topic, 4)
 	if err != nil {
@@ -68,10 +71,10 @@ func transactions(t *target) (figures, error) {
 	if err != nil {
 		return figures{}, err
 	}
-	commit := load{conns: half.conns, inFlight: 16, requests: n, okCodes: []int{ok}}
+	commit := load{conns: half.conns, inFlight: 16, requests: n, okCodes: []int32{remoting.Success}}
 	commit.next = func(conn, seq int) prebuilt {
 		at := placed[conn][seq]
-		return jsonFrame(codeEndTransaction, [][2]string{
+		return jsonFrame(remoting.EndTransaction, [][2]string{
 			{"topic", topic},
 			{"producerGroup", "P"},
 			{"tranStateTableOffset", fmt.Sprint(at[0])},
@@ -97,11 +100,11 @@ func transactions(t *target) (figures, error) {
 func retries(t *target) (figures, error) {
 	const topic, consumer = "retries", "RetryBench"
 	n := t.o.count(20_000)
-	send := load{conns: 8, inFlight: 16, requests: n, okCodes: []int{ok}, frame: func(conn int) prebuilt {
-		return jsonFrame(codeSend, sendFields(topic, conn%4, properties, false), payload(1024))
+	send := load{conns: 8, inFlight: 16, requests: n, okCodes: []int32{remoting.Success}, frame: func(conn int) prebuilt {
+		return jsonFrame(remoting.SendMessageV2, sendFields(topic, conn%4, properties, false), payload(1024))
 	}}
 	physical := make([][]int64, send.conns)
-	send.seen = func(conn, _ int, a answer) {
+	send.seen = func(conn, _ int, a measure.Answer) {
 		physical[conn] = append(physical[conn], physicalOffset(a))
 	}
 	if _, err := send.run(t.addr); err != nil {
@@ -109,7 +112,7 @@ func retries(t *target) (figures, error) {
 	}
 	beat := `{"clientID":"retry-bench","consumerDataSet":[{"consumeFromWhere":"CONSUME_FROM_FIRST_OFFSET","consumeType":"CONSUME_PASSIVELY","groupName":"` + consumer +
 		`","messageModel":"CLUSTERING","subscriptionDataSet":[],"unitMode":false}],"producerDataSet":[]}`
-	if _, err := call(t.addr, jsonFrame(codeHeartbeat, nil, []byte(beat))); err != nil {
+	if _, err := measure.Ask(t.addr, jsonFrame(remoting.HeartBeat, nil, []byte(beat)).bytes); err != nil {
 		return figures{}, err
 	}
 	retryTopic := "%RETRY%" + consumer
@@ -118,9 +121,9 @@ func retries(t *target) (figures, error) {
 		return figures{}, err
 	}
 	m := t.meter()
-	back := load{conns: send.conns, inFlight: 16, requests: n, okCodes: []int{ok}}
+	back := load{conns: send.conns, inFlight: 16, requests: n, okCodes: []int32{remoting.Success}}
 	back.next = func(conn, seq int) prebuilt {
-		return jsonFrame(codeSendBack, [][2]string{
+		return jsonFrame(remoting.ConsumerSendMsgBack, [][2]string{
 			{"offset", fmt.Sprint(physical[conn][seq])},
 			{"group", consumer},
 			{"delayLevel", "1"},
@@ -143,8 +146,8 @@ func retries(t *target) (figures, error) {
 }
 
 // physicalOffset is where a send's answer says that the message lies: the end of its id.
-func physicalOffset(a answer) int64 {
-	id := a.text("msgId")
+func physicalOffset(a measure.Answer) int64 {
+	id := a.Text("msgId")
 	at, err := strconv.ParseInt(id[max(0, len(id)-16):], 16, 64)
 	if err != nil {
 		return -1

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/rocketd/rocketd/integration/measure"
+	"github.com/rocketd/rocketd/remoting"
 )
 
 // pullHot fills a queue and reads its newest messages again and again.
@@ -21,8 +24,8 @@ func pullHot(t *target) (figures, error) {
 	if err != nil {
 		return figures{}, err
 	}
-	l := load{conns: 8, inFlight: 4, okCodes: []int{ok}, frame: func(conn int) prebuilt {
-		return jsonFrame(codePull, pullFields(topic, 0, end-messages+int64(conn)*1000, false), nil)
+	l := load{conns: 8, inFlight: 4, okCodes: []int32{remoting.Success}, frame: func(conn int) prebuilt {
+		return jsonFrame(remoting.PullMessage, pullFields(topic, 0, end-messages+int64(conn)*1000, false), nil)
 	}}
 	f, _, _, err := through(t, l, 32)
 	return f, err
@@ -30,8 +33,8 @@ func pullHot(t *target) (figures, error) {
 
 // fillQueue sends 1 KB messages to one queue.
 func fillQueue(addr, topic string, queue, messages int) error {
-	fill := load{conns: 1, inFlight: 64, requests: messages, okCodes: []int{ok}, frame: func(int) prebuilt {
-		return jsonFrame(codeSend, sendFields(topic, queue, properties, false), payload(1024))
+	fill := load{conns: 1, inFlight: 64, requests: messages, okCodes: []int32{remoting.Success}, frame: func(int) prebuilt {
+		return jsonFrame(remoting.SendMessageV2, sendFields(topic, queue, properties, false), payload(1024))
 	}}
 	_, err := fill.run(addr)
 	return err
@@ -40,8 +43,8 @@ func fillQueue(addr, topic string, queue, messages int) error {
 // fillBytes sends batches until about so many bytes are stored, to four queues.
 func fillBytes(t *target, topic string, bytes int64) error {
 	const perBatch = 32 * 1200
-	l := load{conns: 4, inFlight: 8, requests: int(max(4, bytes/perBatch)), okCodes: []int{ok}, frame: func(conn int) prebuilt {
-		return jsonFrame(codeSendBatch, sendFields(topic, conn%4, uniqueKey, true), batchBody(32, 1024))
+	l := load{conns: 4, inFlight: 8, requests: int(max(4, bytes/perBatch)), okCodes: []int32{remoting.Success}, frame: func(conn int) prebuilt {
+		return jsonFrame(remoting.SendBatchMessage, sendFields(topic, conn%4, uniqueKey, true), batchBody(32, 1024))
 	}}
 	_, err := l.run(t.addr)
 	return err
@@ -55,20 +58,20 @@ func pullCold(t *target) (figures, error) {
 		return figures{}, err
 	}
 	time.Sleep(time.Second)
-	dropCache(t.dir)
+	measure.DropCache(t.dir)
 	const conns = 4
 	next := make([]int64, conns)
 	var mu sync.Mutex
 	read := 0
-	l := load{conns: conns, inFlight: 1, okCodes: []int{ok, pullNothing}, during: t.o.measured()}
+	l := load{conns: conns, inFlight: 1, okCodes: []int32{remoting.Success, remoting.PullNotFound}, during: t.o.measured()}
 	l.next = func(conn, _ int) prebuilt {
-		return jsonFrame(codePull, pullFields(topic, conn, next[conn], false), nil)
+		return jsonFrame(remoting.PullMessage, pullFields(topic, conn, next[conn], false), nil)
 	}
-	l.seen = func(conn, _ int, a answer) {
-		if a.code == ok {
-			next[conn] = a.number("nextBeginOffset")
+	l.seen = func(conn, _ int, a measure.Answer) {
+		if a.Code == remoting.Success {
+			next[conn] = a.Number("nextBeginOffset")
 			n := 0
-			eachRecord(a.body, func([]byte) { n++ })
+			measure.EachRecord(a.Body, func(int64, []byte) { n++ })
 			mu.Lock()
 			read += n
 			mu.Unlock()
@@ -87,8 +90,8 @@ func pullCold(t *target) (figures, error) {
 
 // parked holds 200 long polls on topics without messages.
 func parked(t *target) (figures, error) {
-	l := load{conns: 200, inFlight: 1, requests: 200, okCodes: []int{pullNothing}, frame: func(conn int) prebuilt {
-		return jsonFrame(codePull, pullFields("TBW102", conn%8, 0, true), nil)
+	l := load{conns: 200, inFlight: 1, requests: 200, okCodes: []int32{remoting.PullNotFound}, frame: func(conn int) prebuilt {
+		return jsonFrame(remoting.PullMessage, pullFields("TBW102", conn%8, 0, true), nil)
 	}}
 	done := make(chan error, 1)
 	go func() {
@@ -96,7 +99,7 @@ func parked(t *target) (figures, error) {
 		done <- err
 	}()
 	time.Sleep(time.Second)
-	share := cpuShare(t.pid, 3*time.Second)
+	share := measure.CPUShare(t.pid, 3*time.Second)
 	return single(100 * share), <-done
 }
 
@@ -159,13 +162,13 @@ func sendSteadily(addr, topic string, perSecond, queues, n int) error {
 	go func() {
 		in, buf := bufio.NewReader(c), []byte(nil)
 		for range n {
-			b, err := readFrame(in, &buf)
+			b, err := measure.ReadFrame(in, &buf)
 			if err != nil {
 				answers <- err
 				return
 			}
-			if a := parseAnswer(b); a.code != ok {
-				answers <- fmt.Errorf("code %d %.200s", a.code, a.header)
+			if a := measure.ParseAnswer(b); a.Code != remoting.Success {
+				answers <- fmt.Errorf("code %d %.200s", a.Code, a.Header)
 				return
 			}
 		}
@@ -174,7 +177,7 @@ func sendSteadily(addr, topic string, perSecond, queues, n int) error {
 	body := payload(1024)
 	frames := make([]prebuilt, queues)
 	for q := range frames {
-		frames[q] = jsonFrame(codeSend, sendFields(topic, q, properties, false), body)
+		frames[q] = jsonFrame(remoting.SendMessageV2, sendFields(topic, q, properties, false), body)
 	}
 	start := time.Now()
 	for i := range n {
@@ -191,12 +194,12 @@ func sendSteadily(addr, topic string, perSecond, queues, n int) error {
 
 // takePushed long-polls a queue from its end until it has got n messages.
 func takePushed(addr, topic string, queue, n int, group string, ready chan<- struct{}) ([]time.Duration, error) {
-	a, err := call(addr, jsonFrame(codeMaxOffset, [][2]string{{"topic", topic}, {"queueId", fmt.Sprint(queue)}}, nil))
+	a, err := measure.Ask(addr, measure.JSONFrame(remoting.GetMaxOffset, 1, measure.QueueFields(topic, queue), nil))
 	ready <- struct{}{}
 	if err != nil {
 		return nil, err
 	}
-	offset := a.number("offset")
+	offset := a.Number("offset")
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		return nil, err
@@ -210,23 +213,23 @@ func takePushed(addr, topic string, queue, n int, group string, ready chan<- str
 		}
 		fields := pullFields(topic, queue, offset, true)
 		fields[0][1] = group
-		if _, err := c.Write(jsonFrame(codePull, fields, nil).bytes); err != nil {
+		if _, err := c.Write(jsonFrame(remoting.PullMessage, fields, nil).bytes); err != nil {
 			return nil, err
 		}
-		b, err := readFrame(in, &buf)
+		b, err := measure.ReadFrame(in, &buf)
 		if err != nil {
 			return nil, err
 		}
-		a := parseAnswer(b)
-		if a.code == pullNothing {
+		a := measure.ParseAnswer(b)
+		if a.Code == remoting.PullNotFound {
 			continue
 		}
-		if a.code != ok {
-			return nil, fmt.Errorf("code %d %.200s", a.code, a.header)
+		if a.Code != remoting.Success {
+			return nil, fmt.Errorf("code %d %.200s", a.Code, a.Header)
 		}
-		offset = a.number("nextBeginOffset")
+		offset = a.Number("nextBeginOffset")
 		now := time.Now().UnixNano()
-		eachRecord(a.body, func(body []byte) {
+		measure.EachRecord(a.Body, func(_ int64, body []byte) {
 			latencies = append(latencies, time.Duration(now-int64(binary.BigEndian.Uint64(body))))
 		})
 	}

@@ -11,7 +11,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rocketd/rocketd/integration/measure"
 	"github.com/rocketd/rocketd/integration/peer"
+	"github.com/rocketd/rocketd/remoting"
 )
 
 // startRows measure from the start of the broker's process to its first SEND_OK.
@@ -21,7 +23,7 @@ func startRows() []row {
 		var killed map[string]float64 // by side
 		rows = append(rows, row{
 			name: fmt.Sprintf("start after being stopped, %g GB, to the first SEND_OK", gb), long: gb > 1,
-			alone: func(h *host, side string, o options) (figures, error) {
+			alone: func(h *measure.Host, side string, o options) (figures, error) {
 				stopped, afterKill, err := restart(h, side, o, gb)
 				if killed == nil {
 					killed = map[string]float64{}
@@ -31,7 +33,7 @@ func startRows() []row {
 			},
 		}, row{
 			name: fmt.Sprintf("start after being killed, %g GB, to the first SEND_OK", gb), long: gb > 1,
-			alone: func(_ *host, side string, _ options) (figures, error) {
+			alone: func(_ *measure.Host, side string, _ options) (figures, error) {
 				ms, ok := killed[side]
 				if !ok {
 					return figures{}, errSkipped
@@ -66,7 +68,7 @@ func (l *launch) stop(signal os.Signal) error {
 	}
 }
 
-func startEmpty(h *host, side string, o options) (figures, error) {
+func startEmpty(h *measure.Host, side string, o options) (figures, error) {
 	dir := h.TempDir()
 	namesrv := startNamesrv(h, side)
 	best := -1.0
@@ -86,7 +88,7 @@ func startEmpty(h *host, side string, o options) (figures, error) {
 }
 
 // restart fills a store and measures the start after a stop, and after a kill.
-func restart(h *host, side string, o options, gb float64) (stopped, killed float64, err error) {
+func restart(h *measure.Host, side string, o options, gb float64) (stopped, killed float64, err error) {
 	dir := h.TempDir()
 	namesrv := startNamesrv(h, side)
 	l, _, err := startToFirstSend(h, side, dir, namesrv)
@@ -113,7 +115,7 @@ func restart(h *host, side string, o options, gb float64) (stopped, killed float
 }
 
 // startNamesrv starts the name server that Apache's broker needs; ours has one in its process.
-func startNamesrv(h *host, side string) string {
+func startNamesrv(h *measure.Host, side string) string {
 	if side != sideApache {
 		return ""
 	}
@@ -121,7 +123,7 @@ func startNamesrv(h *host, side string) string {
 }
 
 // startToFirstSend starts a broker and sends to it until a message is stored.
-func startToFirstSend(h *host, side, dir, namesrv string) (*launch, float64, error) {
+func startToFirstSend(h *measure.Host, side, dir, namesrv string) (*launch, float64, error) {
 	port := peer.FreePorts(h)
 	l := &launch{addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
 	home := h.TempDir()
@@ -145,13 +147,13 @@ func startToFirstSend(h *host, side, dir, namesrv string) (*launch, float64, err
 	}
 	defer log.Close()
 	l.cmd.Stdout, l.cmd.Stderr = log, log
-	frame := jsonFrame(codeSend, sendFields("first", 0, properties, false), payload(1024))
+	frame := jsonFrame(remoting.SendMessageV2, sendFields("first", 0, properties, false), payload(1024))
 	start := time.Now()
 	if err := l.cmd.Start(); err != nil {
 		return nil, 0, err
 	}
 	for time.Since(start) < 3*time.Minute {
-		if a, err := call(l.addr, frame); err == nil && a.code == ok {
+		if a, err := measure.Ask(l.addr, frame.bytes); err == nil && a.Code == remoting.Success {
 			return l, float64(time.Since(start).Microseconds()) / 1000, nil
 		}
 		time.Sleep(time.Millisecond)

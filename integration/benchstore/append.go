@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/rocketd/rocketd/conf"
+	"github.com/rocketd/rocketd/integration/measure"
 	"github.com/rocketd/rocketd/internal/clock"
 	"github.com/rocketd/rocketd/internal/vfs"
 	"github.com/rocketd/rocketd/message"
@@ -49,9 +50,7 @@ func newMessage(topic string, queue int32, size int) *message.Message {
 
 // appends measures appending with the key index following, as a broker's store does.
 func (o *options) appends(dir string) (*table, error) {
-	t := &table{title: "Append", head: []string{
-		"flush", "writers", "body", "one by one", "CPU each", "batches of 32", "CPU each", "CPU of a plain write of as many bytes",
-	}}
+	t := newTable("Append", "flush", "writers", "body", "one by one", "CPU each", "batches of 32", "CPU each", "CPU of a plain write of as many bytes")
 	for _, flush := range []string{"ASYNC_FLUSH", "SYNC_FLUSH"} {
 		for _, size := range []int{128, 1 << 10, 16 << 10, 1 << 20} {
 			used := cpuTime()
@@ -124,7 +123,7 @@ func (o *options) append(dir, flush string, writers, size, perBatch int) (f appe
 	all := merge(times)
 	f.messages = int64(len(all) * perBatch)
 	f.bytes = float64(s.MaxPhysicalOffset())
-	f.p99 = percentile(all, 0.99)
+	f.p99 = measure.Quantile(all, 0.99)
 	return f, errors.Join(errs...)
 }
 

@@ -6,11 +6,13 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/rocketd/rocketd/integration/measure"
 )
 
 // limits measures what the machine can do without a store.
 func (o *options) limits(dir string) (*table, error) {
-	t := &table{title: "Limits of the machine", head: []string{"what", "figure"}}
+	t := newTable("Limits of the machine", "what", "figure")
 	for _, size := range []int{128 + recordOverhead, 1<<10 + recordOverhead, 16<<10 + recordOverhead, 1<<20 + recordOverhead} {
 		rate, took, err := plainWrite(dir, size, o.each)
 		if err != nil {
@@ -18,17 +20,12 @@ func (o *options) limits(dir string) (*table, error) {
 		}
 		t.add(fmt.Sprintf("sequential write, %d bytes a call", size), mbs(rate, took))
 	}
-	src, dst := make([]byte, 64<<20), make([]byte, 64<<20)
-	begun, n := time.Now(), int64(0)
-	for time.Since(begun) < o.each {
-		n += int64(copy(dst, src))
-	}
-	t.add("memory copy, 64 MB", mbs(n, time.Since(begun)))
+	t.add("memory copy, 64 MB", fmt.Sprintf("%.0f MB/s", measure.MemoryCopy(o.each)/1e6))
 	times, err := plainSync(dir, o.each)
 	if err != nil {
 		return nil, err
 	}
-	t.add("write 1 KB and fdatasync", fmt.Sprintf("p50 %s, p99 %s", ms(percentile(times, 0.5)), ms(percentile(times, 0.99))))
+	t.add("write 1 KB and fdatasync", fmt.Sprintf("p50 %s, p99 %s", ms(measure.Quantile(times, 0.5)), ms(measure.Quantile(times, 0.99))))
 	return t, nil
 }
 
@@ -71,7 +68,7 @@ func plainSync(dir string, each time.Duration) ([]time.Duration, error) {
 		if _, err := f.WriteAt(b, int64(len(times))<<10); err != nil {
 			return nil, err
 		}
-		if err := syncData(f); err != nil {
+		if err := measure.SyncData(f); err != nil {
 			return nil, err
 		}
 		times = append(times, time.Since(one))

@@ -4,11 +4,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rocketd/rocketd/integration/measure"
 )
 
 type options struct {
@@ -101,23 +104,22 @@ func (o *options) run(only string) error {
 	return nil
 }
 
-// table is a table of Markdown.
+// table is a table with a title.
 type table struct {
 	title string
-	head  []string
-	rows  [][]string
+	measure.Table
 }
+
+func newTable(title string, head ...string) *table { return &table{title, measure.Table{Head: head}} }
 
 func (t *table) add(cells ...string) {
 	fmt.Fprintln(os.Stderr, strings.Join(cells, "  ")) // what is going on
-	t.rows = append(t.rows, cells)
+	t.Add(cells...)
 }
 
-func (t *table) print(f *os.File) {
-	fmt.Fprintf(f, "\n### %s\n\n| %s |\n|%s\n", t.title, strings.Join(t.head, " | "), strings.Repeat(" --- |", len(t.head)))
-	for _, row := range t.rows {
-		fmt.Fprintf(f, "| %s |\n", strings.Join(row, " | "))
-	}
+func (t *table) print(w io.Writer) {
+	fmt.Fprintf(w, "\n### %s\n\n", t.title)
+	t.Print(w)
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
@@ -129,12 +131,4 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds())
 // mbs is bytes in a time as MB/s.
 func mbs(bytes int64, d time.Duration) string {
 	return fmt.Sprintf("%.0f MB/s", float64(bytes)/1e6/d.Seconds())
-}
-
-// percentile of sorted durations.
-func percentile(sorted []time.Duration, p float64) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[min(int(float64(len(sorted))*p), len(sorted)-1)]
 }

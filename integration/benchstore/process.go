@@ -4,12 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/rocketd/rocketd/integration/measure"
 )
 
 // process is the running binary.
@@ -20,13 +21,10 @@ type process struct {
 	took            time.Duration // from exec to ready
 }
 
-func (o *options) start(dir string, ports [2]int, settings ...string) (*process, error) {
+func (o *options) start(dir string, ports [2]int) (*process, error) {
 	args := []string{
 		"--data", dir, "--host", "127.0.0.1", "--namesrv-port", strconv.Itoa(ports[0]), "--broker-port", strconv.Itoa(ports[1]), "--http-port", "-1",
 		"--set", "brokerName=broker-a",
-	}
-	for _, s := range settings {
-		args = append(args, "--set", s)
 	}
 	p := &process{cmd: exec.Command(o.binary, args...), stderr: &bytes.Buffer{}}
 	p.cmd.Stderr = p.stderr
@@ -71,19 +69,5 @@ func (p *process) end(signal syscall.Signal) (time.Duration, error) {
 	return took, nil
 }
 
-// residentMB is the process's memory that is not page cache, in MB.
-func (p *process) residentMB() float64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, "RssAnon:"); ok {
-			kb, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-			if err == nil {
-				return kb / 1024
-			}
-		}
-	}
-	return 0
-}
+// anonymousMB is the process's memory that is not page cache.
+func (p *process) anonymousMB() float64 { return measure.AnonymousMB(p.cmd.Process.Pid) }

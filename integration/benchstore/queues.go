@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rocketd/rocketd/integration/measure"
 	"github.com/rocketd/rocketd/remoting"
 )
 
@@ -16,19 +17,19 @@ const queuesPerTopic = 10
 
 // manyQueues measures a broker with many queues, all of which get messages.
 func (o *options) manyQueues(dir string) (*table, error) {
-	t := &table{title: fmt.Sprintf("A broker with %d queues in %d topics", o.queues, o.queues/queuesPerTopic), head: []string{"what", "figure"}}
+	t := newTable(fmt.Sprintf("A broker with %d queues in %d topics", o.queues, o.queues/queuesPerTopic), "what", "figure")
 	dir = filepath.Join(dir, "store")
 	p, err := o.start(dir, [2]int{})
 	if err != nil {
 		return t, err
 	}
-	t.add("memory of an empty broker", fmt.Sprintf("%.0f MB", p.residentMB()))
+	t.add("memory of an empty broker", fmt.Sprintf("%.0f MB", p.anonymousMB()))
 	begun := time.Now()
 	if err := o.touchQueues(p.broker); err != nil {
 		return t, err
 	}
 	t.add("making the topics and one message into each queue", seconds(time.Since(begun)))
-	t.add("memory then", fmt.Sprintf("%.0f MB", p.residentMB()))
+	t.add("memory then", fmt.Sprintf("%.0f MB", p.anonymousMB()))
 	took, err := p.end(syscall.SIGTERM)
 	if err != nil {
 		return t, err
@@ -36,13 +37,13 @@ func (o *options) manyQueues(dir string) (*table, error) {
 	t.add("stop, every queue written to since the last checkpoint", ms(took))
 	for _, how := range []string{"start after a clean stop", "start after a clean stop, nothing in the page cache"} {
 		if how != "start after a clean stop" {
-			dropCaches(dir)
+			measure.DropCache(dir)
 		}
 		if p, err = o.start(dir, [2]int{}); err != nil {
 			return t, err
 		}
 		t.add(how, ms(p.took))
-		t.add("memory after that start", fmt.Sprintf("%.0f MB", p.residentMB()))
+		t.add("memory after that start", fmt.Sprintf("%.0f MB", p.anonymousMB()))
 		if took, err = p.end(syscall.SIGTERM); err != nil {
 			return t, err
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rocketd/rocketd/integration/measure"
 	"github.com/rocketd/rocketd/store"
 )
 
@@ -21,7 +22,7 @@ const readMessages = 200_000
 
 // reads measures dispatch and pulls of 32 messages of 1 KB.
 func (o *options) reads(dir string) (t *table, err error) {
-	t = &table{title: "Dispatch and pulls", head: []string{"what", "messages/s", "per pull of 32"}}
+	t = newTable("Dispatch and pulls", "what", "messages/s", "per pull of 32")
 	dir = filepath.Join(dir, "store")
 	s, err := openStore(dir, nil)
 	if err != nil {
@@ -54,7 +55,7 @@ func (o *options) reads(dir string) (t *table, err error) {
 		return t, err
 	}
 	closed = true
-	dropCaches(dir)
+	measure.DropCache(dir)
 	if s, err = openStore(dir, nil); err != nil {
 		return t, err
 	}
@@ -93,7 +94,7 @@ func (o *options) pullOnce(t *table, s *store.Store, what string) error {
 	}
 	took := time.Since(begun)
 	slices.Sort(times)
-	t.add(what, fmt.Sprintf("%.0f", readMessages/took.Seconds()), fmt.Sprintf("p50 %.0f µs, p99 %.0f µs", float64(percentile(times, 0.5).Microseconds()), float64(percentile(times, 0.99).Microseconds())))
+	t.add(what, fmt.Sprintf("%.0f", readMessages/took.Seconds()), fmt.Sprintf("p50 %.0f µs, p99 %.0f µs", float64(measure.Quantile(times, 0.5).Microseconds()), float64(measure.Quantile(times, 0.99).Microseconds())))
 	return nil
 }
 

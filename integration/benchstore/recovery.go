@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rocketd/rocketd/integration/measure"
 	"github.com/rocketd/rocketd/store"
 )
 
@@ -55,7 +56,7 @@ func fill(s *store.Store, end int64) error {
 
 // recoveries measures starts after kills and after clean stops, stops, and what a client sees of a kill.
 func (o *options) recoveries(dir string) (*table, error) {
-	t := &table{title: "Starts and stops of the binary, messages of 1 KB in 100 queues", head: []string{"what", "1 GB", strconv.Itoa(o.large) + " GB"}}
+	t := newTable("Starts and stops of the binary, messages of 1 KB in 100 queues", "what", "1 GB", strconv.Itoa(o.large)+" GB")
 	sizes := []int{1, o.large}
 	var columns [][]string
 	for _, gigabytes := range sizes {
@@ -124,7 +125,7 @@ func (o *options) recovery(dir string, gigabytes int) ([]string, error) {
 			}
 		}
 		if cold {
-			dropCaches(dir)
+			measure.DropCache(dir)
 		}
 		if p, err = o.start(dir, [2]int{}); err != nil {
 			return nil, err
@@ -139,14 +140,4 @@ func (o *options) recovery(dir string, gigabytes int) ([]string, error) {
 	}
 	stop, outage, err := o.outage(dir)
 	return append(column, ms(stop), ms(outage)), err
-}
-
-// dropCaches makes the system forget what it has in memory of the files below dir, where it can.
-func dropCaches(dir string) {
-	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			forget(path)
-		}
-		return nil
-	})
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/rocketd/rocketd/integration/measure"
 )
 
 // costs measures the broker's CPU time for timers and delay levels, put and delivered.
@@ -72,7 +74,7 @@ func pending(b *broker, t *table, o options) error {
 		}
 		c.putPerSecond = put
 		c.anonMB = b.anonMB() - empty
-		c.waiting = share(b, 5*time.Second)
+		c.waiting = measure.CPUShare(b.pid, 5*time.Second)
 		b.cluster.Stop(b.h)
 		c.readyClean = b.start()
 		time.Sleep(time.Second)
@@ -152,11 +154,4 @@ func costNow(b *broker, pending int, o options) (costAt, error) {
 	}
 	c.p99, c.max = r.quantile(0.99), r.quantile(1)
 	return c, nil
-}
-
-// share of a core that the broker uses while nothing is asked of it.
-func share(b *broker, during time.Duration) float64 {
-	before, begun := b.cpu(), time.Now()
-	time.Sleep(during)
-	return (b.cpu() - before) / time.Since(begun).Seconds()
 }

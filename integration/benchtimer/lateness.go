@@ -9,6 +9,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rocketd/rocketd/integration/measure"
+	"github.com/rocketd/rocketd/remoting"
 )
 
 // body is a message of size bytes with its number and a time, ms, in front.
@@ -33,7 +36,7 @@ func (r *report) quantile(q float64) int64 {
 	if len(r.late) == 0 {
 		return -1
 	}
-	return r.late[min(len(r.late)-1, int(q*float64(len(r.late))))]
+	return measure.Quantile(r.late, q)
 }
 
 func (r *report) spread() string {
@@ -192,7 +195,7 @@ func (d times) String() string {
 	}
 	slices.Sort(d)
 	ms := func(q float64) float64 {
-		return float64(d[min(len(d)-1, int(q*float64(len(d))))].Microseconds()) / 1000
+		return float64(measure.Quantile(d, q).Microseconds()) / 1000
 	}
 	return fmt.Sprintf("%.1f / %.1f / %.1f", ms(0.5), ms(0.99), ms(1))
 }
@@ -236,23 +239,23 @@ func traffic(addr string, during time.Duration) (normalTraffic, error) {
 
 // consume long-polls a topic and tells how long each message took from its producer.
 func consume(addr, topic string, from int64, stop *atomic.Bool, seen func(took time.Duration)) error {
-	c, err := dial(addr)
+	c, err := measure.Dial(addr)
 	if err != nil {
 		return err
 	}
-	defer c.c.Close()
+	defer c.Close()
 	for !stop.Load() {
-		a, err := c.call(pullFrame(topic, from, time.Second))
+		a, err := c.Ask(pullFrame(topic, from, time.Second))
 		if err != nil {
 			return err
 		}
-		if a.Code != ok {
+		if a.Code != remoting.Success {
 			continue
 		}
 		now := time.Now().UnixNano()
-		eachRecord(a.body, func(_ int64, body []byte) { seen(time.Duration(now - int64(binary.BigEndian.Uint64(body[8:])))) })
-		if from, err = strconv.ParseInt(a.ExtFields["nextBeginOffset"], 10, 64); err != nil {
-			return err
+		measure.EachRecord(a.Body, func(_ int64, body []byte) { seen(time.Duration(now - int64(binary.BigEndian.Uint64(body[8:])))) })
+		if from = a.Number("nextBeginOffset"); from < 0 {
+			return fmt.Errorf("pull of %s: no next offset in %.200s", topic, a.Header)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rocketd/rocketd/integration/measure"
 	"github.com/rocketd/rocketd/integration/peer"
 )
 
@@ -46,17 +47,17 @@ func main() {
 	flag.StringVar(&o.at, "at", "", "measure the broker that runs at this address instead of starting any, for profiles of it; not for pending")
 	flag.IntVar(&o.pid, "pid", 0, "with -at: the broker's process")
 	flag.Parse()
-	if err := measure(o); err != nil {
+	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func measure(o options) error {
+func run(o options) error {
 	begun := time.Now()
-	h := &host{}
-	defer h.close()
-	if err := attempt(func() error { // build before anything is measured
+	h := &measure.Host{}
+	defer h.Close()
+	if err := measure.Attempt(func() error { // build before anything is measured
 		peer.Rocketd(h)
 		if o.apache {
 			peer.NeedJava(h)
@@ -80,14 +81,14 @@ func measure(o options) error {
 				continue
 			}
 			t.side = side
-			err := attempt(func() error {
+			err := measure.Attempt(func() error {
 				b := &broker{h: h, side: side, addr: o.at, pid: o.pid}
 				if o.at == "" {
 					b = start(h, side)
 				}
 				return r.run(b, &t, o)
 			})
-			h.close()
+			h.Close()
 			if err != nil {
 				failed++
 				fmt.Fprintf(os.Stderr, "%s, %s: %v\n", r.name, side, err)

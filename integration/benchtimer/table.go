@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"time"
+
+	"github.com/rocketd/rocketd/integration/measure"
 )
 
 // table collects figures by what they are and whose.
@@ -41,17 +44,21 @@ func (t *table) add(what, target, value string) {
 }
 
 func (t *table) print(w io.Writer) {
-	fmt.Fprintf(w, "| What | Target | rocketd | Apache 5.5.0 |\n|---|---|---|---|\n")
+	sides := measure.Table{Head: []string{"What", "Target", "rocketd", "Apache 5.5.0"}}
 	for _, l := range t.lines {
-		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", l.what, l.target, l.values[sideRocketd], l.values[sideApache])
+		sides.Add(l.what, l.target, l.values[sideRocketd], l.values[sideApache])
 	}
+	sides.Print(w)
 	if len(t.curve) == 0 {
 		return
 	}
 	fmt.Fprintf(w, "\nCost of a timer by the number of those that are pending (rocketd):\n\n")
-	fmt.Fprintf(w, "| Pending | CPU µs per timer put and delivered | timers put per second | lateness p99 / max ms | added memory MB | waiting, %% of a core | ready after stop | ready after kill -9 |\n|---|---|---|---|---|---|---|---|\n")
+	curve := measure.Table{Head: []string{
+		"Pending", "CPU µs per timer put and delivered", "timers put per second", "lateness p99 / max ms", "added memory MB", "waiting, % of a core", "ready after stop", "ready after kill -9",
+	}}
 	for _, c := range t.curve {
-		fmt.Fprintf(w, "| %d | %.1f | %.0f | %d / %d | %.0f | %.2f | %d ms | %d ms |\n", c.pending, c.micros, c.putPerSecond, c.p99, c.max, c.anonMB, 100*c.waiting,
-			c.readyClean.Milliseconds(), c.readyKilled.Milliseconds())
+		curve.Add(strconv.Itoa(c.pending), fmt.Sprintf("%.1f", c.micros), fmt.Sprintf("%.0f", c.putPerSecond), fmt.Sprintf("%d / %d", c.p99, c.max), fmt.Sprintf("%.0f", c.anonMB),
+			fmt.Sprintf("%.2f", 100*c.waiting), fmt.Sprintf("%d ms", c.readyClean.Milliseconds()), fmt.Sprintf("%d ms", c.readyKilled.Milliseconds()))
 	}
+	curve.Print(w)
 }

@@ -2,141 +2,22 @@ package main
 
 import (
 	"bufio"
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/rocketd/rocketd/integration/measure"
+	"github.com/rocketd/rocketd/remoting"
 )
-
-// Request and answer codes.
-const (
-	codePull      = 11
-	codeMaxOffset = 30
-	codeSend      = 310
-
-	ok          = 0
-	pullNothing = 19
-	pullMoved   = 21
-)
-
-// frame builds a request with a JSON header as the Java client writes it.
-func frame(code, opaque int, ext [][2]string, body []byte) []byte {
-	var fields strings.Builder
-	for i, kv := range ext {
-		if i > 0 {
-			fields.WriteByte(',')
-		}
-		k, _ := json.Marshal(kv[0])
-		v, _ := json.Marshal(kv[1])
-		fields.Write(k)
-		fields.WriteByte(':')
-		fields.Write(v)
-	}
-	header := fmt.Sprintf(`{"code":%d,"extFields":{%s},"flag":0,"language":"JAVA","opaque":%d,"serializeTypeCurrentRPC":"JSON","version":513}`,
-		code, fields.String(), opaque)
-	b := binary.BigEndian.AppendUint32(make([]byte, 0, 8+len(header)+len(body)), uint32(4+len(header)+len(body)))
-	b = binary.BigEndian.AppendUint32(b, uint32(len(header)))
-	return append(append(b, header...), body...)
-}
 
 // sendFrame sends a message to queue 0 of a topic.
 func sendFrame(opaque int, topic, key, properties string, body []byte) []byte {
-	return frame(codeSend, opaque, [][2]string{
-		{"a", "P"},
-		{"b", topic},
-		{"c", "TBW102"},
-		{"d", "4"},
-		{"e", "0"},
-		{"f", "0"},
-		{"g", strconv.FormatInt(time.Now().UnixMilli(), 10)},
-		{"h", "0"},
-		{"i", "UNIQ_KEY\x01" + key + "\x02WAIT\x01true\x02" + properties},
-		{"j", "0"},
-		{"k", "false"},
-		{"m", "false"},
-		{"n", "broker-a"},
-	}, body)
+	properties = "UNIQ_KEY\x01" + key + "\x02WAIT\x01true\x02" + properties
+	return measure.JSONFrame(remoting.SendMessageV2, opaque, measure.SendFields(topic, 0, time.Now().UnixMilli(), properties, false), body)
 }
 
 func pullFrame(topic string, offset int64, wait time.Duration) []byte {
-	sysFlag := "4"
-	if wait > 0 {
-		sysFlag = "6"
-	}
-	return frame(codePull, 1, [][2]string{
-		{"consumerGroup", "G"},
-		{"topic", topic},
-		{"queueId", "0"},
-		{"queueOffset", strconv.FormatInt(offset, 10)},
-		{"maxMsgNums", "32"},
-		{"sysFlag", sysFlag},
-		{"commitOffset", "0"},
-		{"suspendTimeoutMillis", strconv.FormatInt(wait.Milliseconds(), 10)},
-		{"subscription", "*"},
-		{"subVersion", "0"},
-		{"expressionType", "TAG"},
-	}, nil)
-}
-
-// conn is one connection to the broker.
-type conn struct {
-	c   net.Conn
-	in  *bufio.Reader
-	buf []byte
-}
-
-func dial(addr string) (*conn, error) {
-	c, err := net.DialTimeout("tcp", addr, 20*time.Second)
-	if err != nil {
-		return nil, err
-	}
-	return &conn{c: c, in: bufio.NewReaderSize(c, 64<<10)}, nil
-}
-
-// answer is a broker's answer; its bytes are valid until the next one is read.
-type answer struct {
-	Code      int
-	Opaque    int
-	Remark    string
-	ExtFields map[string]string
-	body      []byte
-}
-
-func (c *conn) read() (answer, error) {
-	var a answer
-	var length [4]byte
-	if _, err := io.ReadFull(c.in, length[:]); err != nil {
-		return a, err
-	}
-	n := int(binary.BigEndian.Uint32(length[:]))
-	if cap(c.buf) < n {
-		c.buf = make([]byte, n)
-	}
-	c.buf = c.buf[:n]
-	if _, err := io.ReadFull(c.in, c.buf); err != nil {
-		return a, err
-	}
-	header := int(binary.BigEndian.Uint32(c.buf) & 0xFFFFFF)
-	if err := json.Unmarshal(c.buf[4:4+header], &a); err != nil {
-		return a, err
-	}
-	a.body = c.buf[4+header:]
-	return a, nil
-}
-
-func (c *conn) call(request []byte) (answer, error) {
-	if err := c.c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
-		return answer{}, err
-	}
-	if _, err := c.c.Write(request); err != nil {
-		return answer{}, err
-	}
-	return c.read()
+	return measure.JSONFrame(remoting.PullMessage, 1, measure.PullFields(topic, 0, offset, wait), nil)
 }
 
 // sender sends messages that make returns on conns connections, with at most inFlight of each unanswered.
@@ -166,20 +47,20 @@ func (s sender) run(addr string) (took time.Duration, err error) {
 
 // one sends messages first, first+conns, ...
 func (s sender) one(addr string, first int, begun time.Time) error {
-	c, err := dial(addr)
+	c, err := measure.Dial(addr)
 	if err != nil {
 		return err
 	}
-	defer c.c.Close()
+	defer c.Close()
 	free := make(chan struct{}, s.inFlight)
 	sentAt := make(chan time.Time, s.inFlight)
 	done := make(chan error, 1)
 	total := (s.n - first + s.conns - 1) / s.conns
 	go func() {
 		for i := range total {
-			a, err := c.read()
-			if err == nil && a.Code != ok {
-				err = fmt.Errorf("send answered with code %d, %s", a.Code, a.Remark)
+			a, err := c.Next()
+			if err == nil {
+				err = a.Err()
 			}
 			if err != nil {
 				done <- err
@@ -193,7 +74,7 @@ func (s sender) one(addr string, first int, begun time.Time) error {
 		}
 		done <- nil
 	}()
-	out := bufio.NewWriterSize(c.c, 256<<10)
+	out := bufio.NewWriterSize(c, 256<<10)
 	for i := first; i < s.n; i += s.conns {
 		if s.perSecond > 0 {
 			time.Sleep(time.Until(begun.Add(time.Duration(i) * time.Second / time.Duration(s.perSecond))))
@@ -226,42 +107,10 @@ func (s sender) one(addr string, first int, begun time.Time) error {
 	return <-done
 }
 
-// Places in a stored record (see message/doc.go of this repository).
-const (
-	recordStored     = 56
-	recordBodyLength = 84
-	recordBody       = 88
-)
-
-// eachRecord calls fn with when each record of a pull's answer was stored, ms, and its body.
-func eachRecord(b []byte, fn func(stored int64, body []byte)) {
-	for len(b) >= recordBody {
-		size := int(binary.BigEndian.Uint32(b))
-		n := int(binary.BigEndian.Uint32(b[recordBodyLength:]))
-		if size < recordBody+n || size > len(b) {
-			return
-		}
-		fn(int64(binary.BigEndian.Uint64(b[recordStored:])), b[recordBody:recordBody+n])
-		b = b[size:]
-	}
-}
-
 // endOf is the end of queue 0 of a topic, 0 when there is none.
 func endOf(addr, topic string) (int64, error) {
-	c, err := dial(addr)
-	if err != nil {
-		return 0, err
-	}
-	defer c.c.Close()
-	a, err := c.call(frame(codeMaxOffset, 1, [][2]string{{"topic", topic}, {"queueId", "0"}}, nil))
-	if err != nil {
-		return 0, err
-	}
-	n, err := strconv.ParseInt(a.ExtFields["offset"], 10, 64)
-	if err != nil {
-		return 0, nil // there is no such topic
-	}
-	return max(0, n), nil
+	a, err := measure.Ask(addr, measure.JSONFrame(remoting.GetMaxOffset, 1, measure.QueueFields(topic, 0), nil))
+	return max(0, a.Number("offset")), err
 }
 
 // awaitEnd waits until queue 0 of a topic holds want messages, or no more have come for a while, and returns how many it holds.
@@ -285,24 +134,24 @@ func awaitEnd(addr, topic string, want int64, patience time.Duration) (int64, er
 
 // readAll calls fn for all records of queue 0 of a topic.
 func readAll(addr, topic string, from int64, fn func(stored int64, body []byte)) error {
-	c, err := dial(addr)
+	c, err := measure.Dial(addr)
 	if err != nil {
 		return err
 	}
-	defer c.c.Close()
+	defer c.Close()
 	for {
-		a, err := c.call(pullFrame(topic, from, 0))
+		a, err := c.Ask(pullFrame(topic, from, 0))
 		switch {
 		case err != nil:
 			return err
-		case a.Code == pullNothing || a.Code == pullMoved:
+		case a.Code == remoting.PullNotFound || a.Code == remoting.PullOffsetMoved:
 			return nil
-		case a.Code != ok:
-			return fmt.Errorf("pull of %s answered with code %d, %s", topic, a.Code, a.Remark)
+		case a.Code != remoting.Success:
+			return fmt.Errorf("pull of %s: %w", topic, a.Err())
 		}
-		eachRecord(a.body, fn)
-		if from, err = strconv.ParseInt(a.ExtFields["nextBeginOffset"], 10, 64); err != nil {
-			return err
+		measure.EachRecord(a.Body, fn)
+		if from = a.Number("nextBeginOffset"); from < 0 {
+			return fmt.Errorf("pull of %s: no next offset in %.200s", topic, a.Header)
 		}
 	}
 }

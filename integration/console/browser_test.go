@@ -192,8 +192,10 @@ func TestPage(t *testing.T) {
 	}
 	for _, scheme := range []string{"light", "dark"} {
 		p.colours(scheme)
-		for _, name := range []string{"overview", "topics", "topic/orders", "group/billing", "messages?topic=orders", "timers", "dead-letters?group=billing", "clients", "send?topic=orders",
-			"groups", "dead-letters", "transactions", "config?changed=true", "warnings"} {
+		for _, name := range []string{
+			"overview", "topics", "topic/orders", "group/billing", "messages?topic=orders", "timers", "dead-letters?group=billing", "clients", "send?topic=orders",
+			"groups", "dead-letters", "transactions", "config?changed=true", "warnings",
+		} {
 			p.view(name)
 			p.run(chromedp.Sleep(1500 * time.Millisecond))
 			p.shot(scheme + "-" + strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(name))

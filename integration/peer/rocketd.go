@@ -51,10 +51,7 @@ func StartRocketd(t testing.TB, dir string, settings ...string) *Cluster {
 func StartRocketdAt(t testing.TB, dir, namesrvPort, brokerPort string, settings ...string) *Cluster {
 	t.Helper()
 	args := []string{"--data", dir, "--host", "127.0.0.1", "--namesrv-port", namesrvPort, "--broker-port", brokerPort, "--set", "brokerName=broker-a"}
-	for _, s := range settings {
-		args = append(args, "--set", s)
-	}
-	return run(t, dir, args...)
+	return run(t, dir, append(args, Sets(settings)...)...)
 }
 
 // StartRocketdNamesrv starts the name server alone.
@@ -67,12 +64,18 @@ func StartRocketdNamesrv(t testing.TB, dir string) *Cluster {
 func StartRocketdBroker(t testing.TB, dir, namesrv string, settings ...string) *Cluster {
 	t.Helper()
 	args := []string{"broker", "--data", dir, "--host", "127.0.0.1", "--broker-port", "0", "--namesrv", namesrv, "--set", "brokerName=broker-a"}
-	for _, s := range settings {
-		args = append(args, "--set", s)
-	}
-	c := run(t, dir, args...)
+	c := run(t, dir, append(args, Sets(settings)...)...)
 	c.Namesrv = namesrv
 	return c
+}
+
+// Sets are the flags of the binary for key=value pairs.
+func Sets(settings []string) []string {
+	var flags []string
+	for _, s := range settings {
+		flags = append(flags, "--set", s)
+	}
+	return flags
 }
 
 func run(t testing.TB, dir string, args ...string) *Cluster {
