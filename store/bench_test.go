@@ -123,6 +123,25 @@ func BenchmarkAppendIndexed(b *testing.B) {
 	}
 }
 
+// BenchmarkPieces is what the checksums for healing cost of each commit: of a record of 1 KiB, and of sixteen.
+func BenchmarkPieces(b *testing.B) {
+	for _, records := range []int{1, 16} {
+		b.Run(fmt.Sprintf("records=%d", records), func(b *testing.B) {
+			buf := make([]byte, records*1300)
+			var p pieces
+			b.SetBytes(int64(len(buf)))
+			b.ReportAllocs()
+			at := int64(0)
+			for b.Loop() {
+				p.add(at, buf, 1<<30)
+				if at += int64(len(buf)); at&(1<<24-1) < int64(len(buf)) {
+					p.drop(at)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkAppendBatch stages batches of 32 messages.
 func BenchmarkAppendBatch(b *testing.B) {
 	for _, size := range []int{128, 1 << 10} {
