@@ -1,385 +1,339 @@
 package integration
 
 import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
+	"testing"
+	"time"
 
+	"github.com/rocketd/rocketd/integration/peer"
 	"github.com/rocketd/rocketd/message"
 	r "github.com/rocketd/rocketd/remoting"
 )
 
-// generator makes requests of one sequence out of a seed. Names carry the number of the sequence, so that sequences do not meet.
-// Values that a side itself gave out (offsets, handles) stand as $name and are filled in for each side.
-type generator struct {
-	*rand.Rand
-	n int
-}
-
-// generated is one request of a sequence.
-type generated struct {
-	exchange
-	// spoiled names the field that was left out or got a value that is none of its type.
-	spoiled string
-	// reads tells that the request changes nothing: it is asked again when answers differ, as Apache dispatches with a delay.
-	reads bool
-}
-
-func newGenerator(seed uint64, n int) *generator {
-	return &generator{rand.New(rand.NewPCG(seed, uint64(n))), n}
-}
-
-func (g *generator) one(of ...string) string { return of[g.IntN(len(of))] }
-
-// rarely is true once in n times.
-func (g *generator) rarely(n int) bool { return g.IntN(n) == 0 }
-
-func (g *generator) topic() string {
-	if g.rarely(12) {
-		return g.one("nothing_"+fmt.Sprint(g.n), "TBW102", "a b", "%RETRY%"+g.group(), "%DLQ%"+g.group(), strings.Repeat("t", 128))
+// TestGeneratedSequences sends generated sequences of requests, valid and invalid, to Apache and to rocketd and compares the answers.
+// SEQUENCES says how many (default 20), SEQUENCES_SEED which (default 1; "random" draws one and prints it).
+func TestGeneratedSequences(t *testing.T) {
+	peer.NeedJava(t)
+	seed, count := uint64(1), 20
+	if text := os.Getenv("SEQUENCES_SEED"); text == "random" {
+		seed = rand.Uint64()
+	} else if text != "" {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("SEQUENCES_SEED=%s: %v", text, err)
+		}
+		seed = n
 	}
-	return g.one(fmt.Sprintf("FA_%d", g.n), fmt.Sprintf("FA_%d", g.n), fmt.Sprintf("FB_%d", g.n))
-}
-
-func (g *generator) group() string {
-	if g.rarely(15) {
-		return g.one("nobody_"+fmt.Sprint(g.n), "a b")
+	if text := os.Getenv("SEQUENCES"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatalf("SEQUENCES=%s: %v", text, err)
+		}
+		count = n
 	}
-	return g.one(fmt.Sprintf("GA_%d", g.n), fmt.Sprintf("GA_%d", g.n), fmt.Sprintf("GB_%d", g.n))
-}
-
-func (g *generator) queue() string {
-	if g.rarely(10) {
-		return g.one("4", "7", "99")
-	}
-	return g.one("0", "0", "0", "1", "2", "3")
-}
-
-func (g *generator) offset() string {
-	return g.one("0", "0", "1", "2", "3", "5", "100", "-1", "9223372036854775807")
-}
-
-func (g *generator) expression() []string {
-	if g.rarely(2) {
-		return []string{"subscription=*", "expressionType=TAG"}
-	}
-	if g.rarely(2) {
-		return []string{"subscription=" + g.one("A", "B", "A || B", "zz", "A||", "||", ""), "expressionType=TAG"}
-	}
-	return []string{"subscription=" + g.one("n > 1", "n BETWEEN 1 AND 3", "n IS NULL", "TAGS = 'A'", "n IN ('1','2') OR TAGS = 'B'", "NOT n = 2", "n LIKE '1'",
-		"n CONTAINS '1'", "TAGS STARTSWITH 'A'", "TAGS NOT ENDSWITH 'B'", "n <> '2'", "n = 'x'", "x = TRUE", "n > 1 AND x IS NOT NULL"), "expressionType=SQL92"}
-}
-
-func (g *generator) properties() string {
-	p := "UNIQ_KEY\x01" + fmt.Sprintf("%032X", g.Uint64()) + "\x02"
-	if !g.rarely(3) {
-		p += "TAGS\x01" + g.one("A", "B", "C") + "\x02"
-	}
-	if g.rarely(2) {
-		p += "n\x01" + g.one("1", "2", "3", "x", "1.5", "-1") + "\x02"
-	}
-	if g.rarely(3) {
-		p += "KEYS\x01" + g.one("k1", "k2", "k1 k2") + "\x02"
-	}
-	if g.rarely(4) {
-		p += "WAIT\x01" + g.one("true", "false") + "\x02"
-	}
-	if g.rarely(12) {
-		p += "DELAY\x01" + g.one("0", "-1", "3", "18", "19", "1959") + "\x02"
-	}
-	if g.rarely(15) {
-		p += g.one("TIMER_DELAY_SEC\x01300", "TIMER_DELAY_MS\x01300000", "TIMER_DELIVER_MS\x011600000000000", "TIMER_DELAY_SEC\x01259300", "TIMER_DELIVER_MS\x01x") + "\x02"
-	}
-	if g.rarely(25) {
-		p += g.one("novalue", "a\x01", "\x01b\x02", "\x02", "x\x01TRUE\x02") // text without a separator behind it, empty names
-	}
-	return p
-}
-
-func (g *generator) body() string {
-	switch g.IntN(20) {
-	case 0:
-		return strings.Repeat("b", g.IntN(20000)+1)
-	case 1:
-		return strings.Repeat("b", 4<<20+g.IntN(2))
-	}
-	return g.one("a", "hello", "{}", "0")
-}
-
-func (g *generator) next() generated {
-	makers := []struct {
-		weight int
-		make   func() generated
-	}{
-		{14, g.send},
-		{3, g.sendBatch},
-		{3, g.sendHalf},
-		{3, g.endTransaction},
-		{12, g.pull},
-		{4, g.sendBack},
-		{8, g.offsets},
-		{6, g.queues},
-		{6, g.membership},
-		{4, g.locks},
-		{8, g.pop},
-		{8, g.ack},
-		{5, g.lookup},
-		{5, g.topics},
-		{4, g.groups},
-		{3, g.names},
-		{2, g.reset},
-	}
-	total := 0
-	for _, m := range makers {
-		total += m.weight
-	}
-	at := g.IntN(total)
-	for _, m := range makers {
-		if at -= m.weight; at < 0 {
-			return g.spoil(m.make())
+	t.Logf("SEQUENCES_SEED=%d SEQUENCES=%d", seed, count)
+	lines := append(slices.Clone(settings), "transactionCheckInterval=600000", "popFromRetryProbability=0")
+	apache := newSide(t, peer.StartApache(t, t.TempDir(), append(slices.Clone(lines), "enablePropertyFilter=true")...))
+	rocketd := newSide(t, peer.StartRocketd(t, t.TempDir(), lines...))
+	requests, explained := 0, map[string]int{}
+	for n := range count {
+		g := newGenerator(seed, n)
+		s := &sequence{t: t, n: n, apache: &memory{side: apache}, rocketd: &memory{side: rocketd}}
+		for range 40 {
+			requests++
+			why, goOn := s.step(g.next())
+			if why != "" {
+				explained[why]++
+			}
+			if !goOn {
+				break
+			}
 		}
 	}
-	return g.pull()
-}
-
-// spoil leaves out a field or makes it none of its type, in one of 30 requests.
-func (g *generator) spoil(e generated) generated {
-	if len(e.ext) == 0 || !g.rarely(30) {
-		return e
+	t.Logf("%d requests", requests)
+	for _, why := range slices.Sorted(maps.Keys(explained)) {
+		t.Logf("%4d differ on purpose: %s", explained[why], why)
 	}
-	at := g.IntN(len(e.ext))
-	key, _, _ := strings.Cut(e.ext[at], "=")
-	e.spoiled = key
-	if g.rarely(2) {
-		e.ext = append(append([]string{}, e.ext[:at]...), e.ext[at+1:]...)
-		e.name += " without " + key
-		return e
-	}
-	e.ext[at] = key + "=" + g.one("x", "", "1e3", "99999999999999999999", " 1", "-", "中")
-	e.name += " with " + e.ext[at]
-	return e
 }
 
-func (g *generator) sendHeader(properties, sysFlag string) []string {
-	return send("topic="+g.topic(), "producerGroup="+fmt.Sprintf("P_%d", g.n), "queueId="+g.queue(), "properties="+properties, "sysFlag="+sysFlag,
-		"flag="+g.one("0", "7", "-1"), "reconsumeTimes="+g.one("0", "0", "3"))
+// memory is what one side gave out in a sequence.
+type memory struct {
+	*side
+	log   []string // physical offsets of stored messages
+	halfs []half
+	pops  []popped
 }
 
-func (g *generator) send() generated {
-	ext := unique(g.sendHeader(g.properties(), "0"))
-	if g.rarely(20) {
-		ext = unique(append(ext, "topic=SCHEDULE_TOPIC_XXXX"))
-	}
-	e := generated{exchange: exchange{name: "send", code: r.SendMessage, ext: ext, body: g.body()}}
-	if g.rarely(2) {
-		e.name, e.code, e.ext = "send v2", r.SendMessageV2, shortNames(ext)
-	}
-	return e
+type half struct{ queue, log, key string }
+
+type popped struct{ group, topic, queue, handle, offset string }
+
+type sequence struct {
+	t               *testing.T
+	n               int
+	apache, rocketd *memory
+	history         []string
 }
 
-func (g *generator) sendBatch() generated {
-	var body []byte
-	for range g.IntN(4) + 1 {
-		body, _ = message.AppendBatchEntry(body, message.BatchEntry{Flag: int32(g.IntN(3)), Body: []byte(g.one("a", "bb", "ccc")), Properties: message.Properties("UNIQ_KEY\x01" + fmt.Sprintf("%032X", g.Uint64()) + "\x02TAGS\x01A\x02")})
-	}
-	ext := unique(append(g.sendHeader("", "0"), "batch=true"))
-	return generated{exchange: exchange{name: "send batch", code: r.SendBatchMessage, ext: shortNames(ext), body: string(body)}}
-}
-
-func (g *generator) sendHalf() generated {
-	p := "TRAN_MSG\x01true\x02PGROUP\x01" + fmt.Sprintf("P_%d", g.n) + "\x02UNIQ_KEY\x01" + fmt.Sprintf("%032X", g.Uint64()) + "\x02TAGS\x01A\x02"
-	return generated{exchange: exchange{name: "send half", code: r.SendMessage, ext: unique(g.sendHeader(p, "4")), body: "half"}}
-}
-
-func (g *generator) endTransaction() generated {
-	return generated{exchange: exchange{name: "end transaction", code: r.EndTransaction, ext: []string{
-		"producerGroup=" + fmt.Sprintf("P_%d", g.n), "tranStateTableOffset=$half.queue", "commitLogOffset=" + g.one("$half.log", "$half.log", "$half.log", "99999999999", "-1"),
-		"commitOrRollback=" + g.one("8", "12"), "fromTransactionCheck=" + g.one("true", "false"), "msgId=$half.key", "transactionId=$half.key",
-	}}}
-}
-
-func (g *generator) pull() generated {
-	ext := append(pull("topic="+g.topic(), "consumerGroup="+g.group(), "queueId="+g.queue(), "queueOffset="+g.offset(), "maxMsgNums="+g.one("1", "2", "32", "32", "0", "-1"),
-		"sysFlag="+g.one("4", "4", "4", "0", "5")), g.expression()...)
-	return generated{exchange: exchange{name: "pull", code: r.PullMessage, ext: unique(ext)}, reads: true}
-}
-
-func (g *generator) sendBack() generated {
-	return generated{exchange: exchange{name: "send back", code: r.ConsumerSendMsgBack, ext: []string{
-		"offset=" + g.one("$log", "$log", "$log", "99999999999", "-1"), "group=" + g.group(), "delayLevel=" + g.one("0", "1", "18", "-1", "99"), "originMsgId=0A", "originTopic=FA_" + fmt.Sprint(g.n),
-		"unitMode=false", "maxReconsumeTimes=" + g.one("16", "0", "-1", "1"),
-	}}}
-}
-
-func (g *generator) offsets() generated {
-	if g.rarely(2) {
-		ext := []string{"consumerGroup=" + g.group(), "topic=" + g.topic(), "queueId=" + g.queue()}
-		if g.rarely(2) {
-			ext = append(ext, "setZeroIfNotFound="+g.one("true", "false"))
+// step sends one request to both. It returns why their answers may differ, and whether both are in the same state after it.
+func (s *sequence) step(e generated) (why string, goOn bool) {
+	pick := rand.New(rand.NewPCG(uint64(s.n), uint64(len(s.history)))).IntN(1 << 16)
+	s.history = append(s.history, fmt.Sprintf("%s %.900q %.60q", e.name, e.ext, e.body))
+	var parts []string
+	var want, got *r.Command
+	for try := range 6 {
+		wantEx, ok1 := s.apache.fill(e, pick)
+		gotEx, ok2 := s.rocketd.fill(e, pick)
+		if !ok1 || !ok2 {
+			return "", true // nothing given out yet
 		}
-		return generated{exchange: exchange{name: "query offset", code: r.QueryConsumerOffset, ext: ext}, reads: true}
-	}
-	return generated{exchange: exchange{name: "commit offset", code: r.UpdateConsumerOffset, ext: []string{
-		"consumerGroup=" + g.group(), "topic=" + g.topic(), "queueId=" + g.queue(), "commitOffset=" + g.one("0", "1", "2", "3", "100"),
-	}}}
-}
-
-func (g *generator) queues() generated {
-	ext := []string{"topic=" + g.topic(), "queueId=" + g.queue()}
-	switch g.IntN(5) {
-	case 0:
-		return generated{exchange: exchange{name: "max offset", code: r.GetMaxOffset, ext: ext}, reads: true}
-	case 1:
-		return generated{exchange: exchange{name: "min offset", code: r.GetMinOffset, ext: ext}, reads: true}
-	case 2:
-		return generated{exchange: exchange{name: "earliest", code: r.GetEarliestMsgStoretime, ext: ext}, reads: true}
-	case 3:
-		ext = append(ext, "timestamp="+g.one("0", "1600000000000", "9999999999999", "-1"))
-		if g.rarely(2) {
-			ext = append(ext, "boundaryType="+g.one("LOWER", "UPPER", "lower", "upper", "middle"))
+		want, got = s.apache.call(s.t, wantEx, e.spoiled != ""), s.rocketd.call(s.t, gotEx, false)
+		if want == nil {
+			return "Apache does not answer some requests that lack a field", false
 		}
-		return generated{exchange: exchange{name: "search offset", code: r.SearchOffsetByTimestamp, ext: ext}, reads: true}
-	}
-	return generated{exchange: exchange{name: "topic stats", code: r.GetTopicStatsInfo, ext: ext[:1]}, reads: true}
-}
-
-func (g *generator) membership() generated {
-	client := fmt.Sprintf("c%d@%d", g.IntN(2), g.n)
-	switch g.IntN(6) {
-	case 0, 1:
-		return generated{exchange: exchange{name: "heartbeat", code: r.HeartBeat, body: strings.NewReplacer(`"c1"`, `"`+client+`"`, `"P"`, fmt.Sprintf(`"P_%d"`, g.n), `"G"`, fmt.Sprintf(`"GA_%d"`, g.n),
-			`"D"`, fmt.Sprintf(`"FA_%d"`, g.n), `"subVersion":1`, `"subVersion":`+g.one("1", "2"), "CONSUME_FROM_LAST_OFFSET", g.one("CONSUME_FROM_LAST_OFFSET", "CONSUME_FROM_FIRST_OFFSET"),
-			`"CLUSTERING"`, g.one(`"CLUSTERING"`, `"CLUSTERING"`, `"BROADCASTING"`)).Replace(heartbeat)}}
-	case 2:
-		return generated{exchange: exchange{name: "unregister", code: r.UnregisterClient, ext: []string{"clientID=" + client, "producerGroup=" + fmt.Sprintf("P_%d", g.n), "consumerGroup=" + fmt.Sprintf("GA_%d", g.n)}}}
-	case 3:
-		return generated{exchange: exchange{name: "consumer list", code: r.GetConsumerListByGroup, ext: []string{"consumerGroup=" + g.group()}}, reads: true}
-	case 4:
-		return generated{exchange: exchange{name: "subscription", code: r.QuerySubscriptionByConsumer, ext: []string{"group=" + g.group(), "topic=" + g.topic()}}, reads: true}
-	}
-	return generated{exchange: exchange{name: "topics of group", code: r.QueryTopicsByConsumer, ext: []string{"group=" + g.group()}}, reads: true}
-}
-
-func (g *generator) locks() generated {
-	body := fmt.Sprintf(`{"clientId":"c%d","consumerGroup":"GA_%d","mqSet":[{"brokerName":"broker-a","queueId":%d,"topic":"FA_%d"},{"brokerName":"broker-a","queueId":%d,"topic":"FA_%d"}],"onlyThisBroker":%t}`,
-		g.IntN(2), g.n, g.IntN(3), g.n, g.IntN(6), g.n, g.rarely(2))
-	if g.rarely(3) {
-		return generated{exchange: exchange{name: "unlock", code: r.UnlockBatchMQ, body: body}}
-	}
-	return generated{exchange: exchange{name: "lock", code: r.LockBatchMQ, body: body}}
-}
-
-func (g *generator) pop() generated {
-	ext := []string{
-		"consumerGroup=" + g.one("GP", "GP", "GO") + fmt.Sprintf("_%d", g.n), "topic=" + g.topic(), "queueId=" + g.one("0", "0", "1", "3", "9"), "maxMsgNums=" + g.one("1", "2", "32", "33", "0"),
-		"invisibleTime=" + g.one("600000", "600000", "3600000"), "pollTime=0", "bornTime=$now", "initMode=" + g.one("0", "0", "1"),
-	}
-	if strings.Contains(ext[0], "GO") {
-		ext = append(ext, "order=true", "attemptId="+g.one("a", "a", "b"))
-	}
-	if g.rarely(4) {
-		ext = append(ext, "exp="+g.one("A", "*", "B", "n > 1"), "expType=TAG")
-	}
-	if g.rarely(4) {
-		return generated{exchange: exchange{name: "peek", code: r.PeekMessage, ext: ext[:4]}, reads: true}
-	}
-	if g.rarely(8) {
-		return generated{exchange: exchange{name: "notification", code: r.Notification, ext: append(ext[:3:3], "pollTime=0", "bornTime=$now")}, reads: true}
-	}
-	return generated{exchange: exchange{name: "pop", code: r.PopMessage, ext: ext}}
-}
-
-func (g *generator) ack() generated {
-	ext := []string{"consumerGroup=$pop.group", "topic=$pop.topic", "queueId=$pop.queue", "extraInfo=" + g.one("$pop.handle", "$pop.handle", "$pop.handle", "$pop.handle", "0 1 2", "nonsense"), "offset=" + g.one("$pop.offset", "$pop.offset", "$pop.offset", "77")}
-	if g.rarely(3) {
-		ext = append(ext, "invisibleTime="+g.one("600000", "0", "-1", "700000"))
-		return generated{exchange: exchange{name: "change invisible", code: r.ChangeMessageInvisibletime, ext: ext}}
-	}
-	return generated{exchange: exchange{name: "ack", code: r.AckMessage, ext: ext}}
-}
-
-func (g *generator) lookup() generated {
-	switch g.IntN(3) {
-	case 0:
-		return generated{exchange: exchange{name: "view by offset", code: r.ViewMessageByID, ext: []string{"topic=" + g.topic(), "offset=" + g.one("$log", "$log", "99999999999", "-1", "3")}}, reads: true}
-	case 1:
-		return generated{exchange: exchange{name: "query message", code: r.QueryMessage, ext: []string{
-			"topic=" + g.topic(), "key=" + g.one("k1", "k2", "zz", ""), "maxNum=" + g.one("1", "32", "64"),
-			"beginTimestamp=" + g.one("0", "9999999999999"), "endTimestamp=" + g.one("9999999999999", "9999999999999", "0"),
-		}}, reads: true}
-	}
-	return generated{exchange: exchange{name: "consume stats", code: r.GetConsumeStats, ext: []string{"consumerGroup=" + g.group(), "topic=" + g.topic()}}, reads: true}
-}
-
-func (g *generator) topics() generated {
-	switch g.IntN(4) {
-	case 0, 1:
-		ext := []string{
-			"topic=" + g.topic(), "defaultTopic=TBW102", "readQueueNums=" + g.one("4", "4", "2", "8"), "writeQueueNums=" + g.one("4", "4", "2", "8"), "perm=" + g.one("6", "6", "6", "4", "2", "0"),
-			"topicFilterType=SINGLE_TAG", "topicSysFlag=0", "order=" + g.one("true", "false"),
+		parts = s.compare(e, want, got)
+		if len(parts) == 0 || !e.reads {
+			break
 		}
-		if g.rarely(2) {
-			ext = append(ext, "attributes="+g.one("+message.type=NORMAL", "+message.type=FIFO", "+nonsense=1", "-message.type", "+message.type=odd", "message.type=FIFO", "+cleanup.policy=DELETE"))
+		time.Sleep(time.Duration(try) * 20 * time.Millisecond) // Apache dispatches behind the answer of a send
+	}
+	if len(parts) > 0 {
+		if why := s.onPurpose(e, want, got); why != "" {
+			return why, e.reads || (want.Code == r.Success) == (got.Code == r.Success)
 		}
-		return generated{exchange: exchange{name: "create topic", code: r.UpdateAndCreateTopic, ext: ext}}
-	case 2:
-		return generated{exchange: exchange{name: "delete topic", code: r.DeleteTopicInBroker, ext: []string{"topic=" + g.topic()}}}
+		s.t.Errorf("sequence %d, request %d differs:\n%s\nafter:\n  %s", s.n, len(s.history), strings.Join(parts, "\n"), strings.Join(s.history[max(0, len(s.history)-25):], "\n  "))
+		return "a difference", false
 	}
-	return generated{exchange: exchange{name: "topic config", code: r.GetTopicConfig, ext: []string{"topic=" + g.topic()}}, reads: true}
+	if !e.reads && want.Code == r.Success {
+		s.apache.awaitDispatch(s.t, e, want)
+		s.apache.note(e, want)
+		s.rocketd.note(e, got)
+	}
+	if e.spoiled != "" && want.Code != r.Success { // Apache may have done half of it
+		return "", false
+	}
+	return "", true
 }
 
-func (g *generator) groups() generated {
-	switch g.IntN(3) {
-	case 0:
-		return generated{exchange: exchange{name: "create group", code: r.UpdateAndCreateSubscriptiongroup, body: fmt.Sprintf(`{"groupName":"G%s_%d","consumeEnable":%t,"retryMaxTimes":%s,"retryQueueNums":%s,"consumeBroadcastEnable":true}`,
-			g.one("A", "B", "P"), g.n, !g.rarely(8), g.one("0", "1", "16", "-1"), g.one("1", "1", "2"))}}
-	case 1:
-		return generated{exchange: exchange{name: "delete group", code: r.DeleteSubscriptiongroup, ext: []string{"groupName=" + g.group(), "cleanOffset=" + g.one("true", "false")}}}
+// compare tells how two answers differ.
+func (s *sequence) compare(e generated, want, got *r.Command) []string {
+	if want.Code != got.Code {
+		return []string{unlike("code", fmt.Sprintf("%d %s", want.Code, want.Remark), fmt.Sprintf("%d %s", got.Code, got.Remark))}
 	}
-	return generated{exchange: exchange{name: "group config", code: r.GetSubscriptiongroupConfig, ext: []string{"group=" + g.group()}}, reads: true}
+	var parts []string
+	if want.Code == r.Success || e.code == r.PullMessage { // the latter: where to go on
+		parts = append(parts, unlike("ext", s.apache.header(e, want), s.rocketd.header(e, got)))
+	}
+	if want.Code == r.Success { // other texts have the exchanges as their test
+		parts = append(parts, unlike("body", s.apache.content(e, want), s.rocketd.content(e, got)))
+	}
+	return slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 }
 
-func (g *generator) names() generated {
-	if g.rarely(2) {
-		return generated{exchange: exchange{name: "route", namesrv: true, code: r.GetRouteinfoByTopic, ext: []string{"topic=" + g.topic()}}, reads: true}
-	}
-	return generated{exchange: exchange{name: "who consumes", code: r.QueryTopicConsumeByWho, ext: []string{"topic=" + g.topic()}}, reads: true}
+// header is that of an answer without what comes by chance or from other sequences.
+func (m *memory) header(e generated, c *r.Command) string {
+	kept := *c
+	kept.Ext = slices.DeleteFunc(slices.Clone(c.Ext), func(f r.ExtField) bool {
+		return f.Key == "reviveQid" || e.code == r.ChangeMessageInvisibletime || f.Key == "indexLastUpdatePhyoffset" || f.Key == "queueOffset" && !inTopic(e)
+	})
+	return m.extText(&kept)
 }
 
-func (g *generator) reset() generated {
-	ext := []string{"group=" + g.group(), "topic=" + g.topic(), "timestamp=" + g.one("0", "-1", "9999999999999"), "isForce=" + g.one("true", "false"), "queueId=" + g.one("-1", "0", "1")}
-	if g.rarely(2) {
-		ext = append(ext, "offset="+g.offset())
-	}
-	return generated{exchange: exchange{name: "reset", code: r.InvokeBrokerToResetOffset, ext: ext}}
+// inTopic tells whether a sent message lies in the queue that the answer names, and not in a system topic which all sequences share.
+func inTopic(e generated) bool {
+	p := asked(e, "properties", "i")
+	return asked(e, "sysFlag", "f") != "4" && !strings.Contains(p, "TIMER_") && !strings.Contains(p, "DELAY")
 }
 
-// unique keeps the last of several values of one field.
-func unique(ext []string) []string {
-	last := map[string]int{}
-	for i, kv := range ext {
-		k, _, _ := strings.Cut(kv, "=")
-		last[k] = i
+// content is a body as text; messages field by field.
+func (m *memory) content(e generated, c *r.Command) string {
+	switch e.code {
+	case r.PullMessage, r.PopMessage, r.PeekMessage, r.ViewMessageByID, r.QueryMessage:
+	default:
+		return m.bodyText(c)
 	}
-	var out []string
-	for i, kv := range ext {
-		if k, _, _ := strings.Cut(kv, "="); last[k] == i {
-			out = append(out, kv)
+	var all []string
+	for rest := c.Body; len(rest) > 0; {
+		var rec message.Record
+		size, err := message.DecodeRecord(rest, &rec, true)
+		if err != nil {
+			return fmt.Sprintf("%s and %v", strings.Join(all, "\n"), err)
+		}
+		rest = rest[size:]
+		if message.IsSystemTopic(rec.Topic) { // all sequences share it
+			rec.QueueOffset = 0
+		}
+		all = append(all, fmt.Sprintf("%s %d %d flag %d sys %d reconsumed %d body %.20q prepared %t %q", rec.Topic, rec.QueueID, rec.QueueOffset, rec.Flag, rec.SysFlag, rec.ReconsumeTimes, rec.Body,
+			rec.PreparedTransactionOffset != 0, m.normal(sortedProperties(string(rec.Properties)))))
+	}
+	if e.code == r.QueryMessage {
+		slices.Sort(all)
+	}
+	return strings.Join(all, "\n")
+}
+
+func sortedProperties(p string) string {
+	all := strings.Split(p, "\x02")
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// fill puts what the side gave out into a request; false when it has not given out such a thing.
+func (m *memory) fill(e generated, pick int) (exchange, bool) {
+	var pairs []string
+	text := strings.Join(e.ext, "\x00")
+	switch {
+	case strings.Contains(text, "$log"):
+		if len(m.log) == 0 {
+			return exchange{}, false
+		}
+		pairs = []string{"$log", m.log[pick%len(m.log)]}
+	case strings.Contains(text, "$half"):
+		if len(m.halfs) == 0 {
+			return exchange{}, false
+		}
+		h := m.halfs[pick%len(m.halfs)]
+		pairs = []string{"$half.queue", h.queue, "$half.log", h.log, "$half.key", h.key}
+	case strings.Contains(text, "$pop"):
+		if len(m.pops) == 0 {
+			return exchange{}, false
+		}
+		p := m.pops[pick%len(m.pops)]
+		pairs = []string{"$pop.group", p.group, "$pop.topic", p.topic, "$pop.queue", p.queue, "$pop.handle", p.handle, "$pop.offset", p.offset}
+	}
+	filled := e.exchange
+	filled.ext = strings.Split(strings.NewReplacer(pairs...).Replace(text), "\x00")
+	if text == "" {
+		filled.ext = nil
+	}
+	return filled, true
+}
+
+// call sends one request. The answer is nil when there is none and mayBeSilent is true.
+func (m *memory) call(t *testing.T, e exchange, mayBeSilent bool) *r.Command {
+	t.Helper()
+	if !mayBeSilent {
+		return m.ask(t, e)
+	}
+	resp, err := m.invoke(t.Context(), e, 5*time.Second)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	if err != nil {
+		t.Fatalf("%s: %s %q: %v", m.c.Name, e.name, e.ext, err)
+	}
+	return resp
+}
+
+func asked(e generated, keys ...string) string {
+	for _, kv := range e.ext {
+		if k, v, _ := strings.Cut(kv, "="); slices.Contains(keys, k) {
+			return v
 		}
 	}
-	return out
+	return ""
 }
 
-// shortNames is the header of a send in the form of SEND_MESSAGE_V2.
-func shortNames(ext []string) []string {
-	short := map[string]string{
-		"producerGroup": "a", "topic": "b", "defaultTopic": "c", "defaultTopicQueueNums": "d", "queueId": "e", "sysFlag": "f", "bornTimestamp": "g", "flag": "h",
-		"properties": "i", "reconsumeTimes": "j", "unitMode": "k", "maxReconsumeTimes": "l", "batch": "m",
+// awaitDispatch waits until a sent message can be read: Apache puts it into its queue behind the answer.
+func (m *memory) awaitDispatch(t *testing.T, e generated, c *r.Command) {
+	t.Helper()
+	offset, err := strconv.ParseInt(field(c, "queueOffset"), 10, 64)
+	if err != nil || !inTopic(e) || message.IsRetryTopic(asked(e, "topic", "b")) {
+		return
 	}
-	out := make([]string, 0, len(ext))
-	for _, kv := range ext {
-		k, v, _ := strings.Cut(kv, "=")
-		out = append(out, short[k]+"="+v)
+	for range 50 {
+		answer := m.ask(t, exchange{name: "max offset", code: r.GetMaxOffset, ext: []string{"topic=" + asked(e, "topic", "b"), "queueId=" + field(c, "queueId")}})
+		if at, err := strconv.ParseInt(field(answer, "offset"), 10, 64); err != nil || at > offset {
+			return
+		}
+		time.Sleep(2 * time.Millisecond)
 	}
-	return out
+}
+
+// note keeps what an answer gave out.
+func (m *memory) note(e generated, c *r.Command) {
+	switch e.code {
+	case r.SendMessage, r.SendMessageV2:
+		id, err := hex.DecodeString(field(c, "msgId"))
+		if err != nil || len(id) != 16 {
+			return
+		}
+		log := strconv.FormatUint(binary.BigEndian.Uint64(id[8:]), 10)
+		if asked(e, "sysFlag", "f") == "4" {
+			m.halfs = append(m.halfs, half{queue: field(c, "queueOffset"), log: log, key: field(c, "transactionId")})
+			return
+		}
+		m.log = append(m.log, log)
+	case r.PopMessage:
+		m.pops = append(m.pops, handles(e, c)...)
+	}
+}
+
+// handles are those of popped messages, as a client makes them from the header.
+func handles(e generated, c *r.Command) []popped {
+	starts := map[string]string{}
+	for part := range strings.SplitSeq(field(c, "startOffsetInfo"), ";") {
+		if f := strings.Fields(part); len(f) == 3 {
+			starts[f[0]+" "+f[1]] = f[2]
+		}
+	}
+	var all []popped
+	for part := range strings.SplitSeq(field(c, "msgOffsetInfo"), ";") {
+		f := strings.Fields(part)
+		if len(f) != 3 {
+			continue
+		}
+		for offset := range strings.SplitSeq(f[2], ",") {
+			all = append(all, popped{group: asked(e, "consumerGroup"), topic: asked(e, "topic"), queue: f[1], offset: offset, handle: strings.Join([]string{
+				starts[f[0]+" "+f[1]], field(c, "popTime"), field(c, "invisibleTime"),
+				field(c, "reviveQid"), f[0], "broker-a", f[1], offset,
+			}, " ")})
+		}
+	}
+	return all
+}
+
+// onPurpose says why the answers may differ, or nothing. Each reason stands in DIFFERENCES.md.
+func (s *sequence) onPurpose(e generated, want, got *r.Command) string {
+	group := asked(e, "consumerGroup", "group")
+	switch {
+	case e.spoiled != "" && got.Code == r.SystemError && strings.Contains(got.Remark, e.spoiled):
+		return "missing and malformed fields are named"
+	case e.spoiled != "" && want.Code != r.Success && got.Code != r.Success:
+		return "which of two mistakes is named"
+	case e.spoiled != "" && asked(e, e.spoiled) == "":
+		return "a blank field counts as missing"
+	case e.code == r.UpdateConsumerOffset && got.Code == r.InvalidParameter:
+		return "offsets of queues that are not there, and negative ones, are refused"
+	case e.code == r.ChangeMessageInvisibletime && got.Code == r.InvalidParameter && asked(e, "invisibleTime") == "-1":
+		return "a negative invisible time is refused"
+	case e.code == r.InvokeBrokerToResetOffset && got.Code == r.Success && want.Code == r.Success && asked(e, "offset") != "":
+		return "a reset behind the end lands on the end"
+	case e.code == r.EndTransaction && got.Code == 604:
+		return "the first decision stands"
+	case (e.code == r.AckMessage || e.code == r.ChangeMessageInvisibletime) && want.Code == r.Success && got.Code == 208:
+		return "an old handle, and a change of what is acknowledged, are refused"
+	case e.code == r.UpdateAndCreateTopic && want.Code != r.Success && got.Code != r.Success:
+		return "which of two mistakes is named"
+	case got.Code == r.SubscriptionGroupNotExist && (s.happened(`delete group ["groupName=`+group+`"`) || s.happened(`"consumerGroup=`+group+`"] ""`)):
+		return "a deleted group, and one that unregistered alone, is not there"
+	case e.code == r.GetConsumeStats && s.happened("delete topic"):
+		return "what groups read of a deleted topic is forgotten"
+	}
+	return ""
+}
+
+// happened tells whether an earlier request of the sequence holds the text.
+func (s *sequence) happened(text string) bool {
+	return slices.ContainsFunc(s.history, func(h string) bool { return strings.Contains(h, text) })
 }
