@@ -21,7 +21,7 @@ func (s *countedStore) Put(batch []message.Message) (stored int, end int64, err 
 		size := message.RecordSize(m)
 		s.stats.putInternal(m.Topic, size)
 		if s.levels {
-			s.stats.traffic.topic(m.Topic).sent(kindDelay, 1, size)
+			s.stats.traffic.topic(m.Topic).sent(&sentRun{kind: kindDelay, bucket: bucketOf(&sizeBounds, int64(size)), requests: 1, messages: 1, bytes: int64(size), averages: int64(size)})
 			out := s.stats.traffic.group(outKey{topic: message.TopicSchedule, group: message.GroupSchedule})
 			out.messages.Add(1)
 			out.bytes.Add(int64(size))

@@ -39,9 +39,5 @@ func (b *Broker) countSends(pending []pendingSend, now int64) {
 
 func (b *Broker) countRun(r *sentRun, now int64) {
 	b.stats.put(r.topic, r.queueID, r.requests, r.messages, r.bytes, time.Duration(max(0, now-r.begunMs))*time.Millisecond)
-	in := ensure(&b.stats.traffic.topic(r.topic).in[r.kind])
-	in.messages.Add(r.messages)
-	in.bytes.Add(r.bytes)
-	in.size.buckets[r.bucket].Add(r.requests)
-	in.size.sum.Add(r.averages)
+	b.stats.traffic.topic(r.topic).sent(r)
 }

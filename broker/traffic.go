@@ -113,11 +113,13 @@ func ensure[T any](p *atomic.Pointer[T]) *T {
 	return p.Load()
 }
 
-func (t *topicTraffic) sent(k kind, num, size int) {
-	in := ensure(&t.in[k])
-	in.messages.Add(int64(num))
-	in.bytes.Add(int64(size))
-	in.size.add(&sizeBounds, int64(size/max(num, 1)))
+// sent counts stored messages of one kind.
+func (t *topicTraffic) sent(r *sentRun) {
+	in := ensure(&t.in[r.kind])
+	in.messages.Add(r.messages)
+	in.bytes.Add(r.bytes)
+	in.size.buckets[r.bucket].Add(r.requests)
+	in.size.sum.Add(r.averages)
 }
 
 // outKey is what the messages given out are counted by. Pops are counted apart, and by whether they were of the retry topic, which counts

@@ -75,7 +75,7 @@ func (c *clientConn) connect() {
 	c.nc = nc
 	c.mu.Unlock()
 	if ended != nil { // the client was closed meanwhile
-		_ = nc.Close()
+		_ = nc.Close() // nothing was sent on it
 		c.dialErr = ended
 		close(c.connected)
 		return

@@ -180,8 +180,8 @@ func (s *Server) Latencies() []Latency {
 		add(k, c)
 	}
 	t.mu.RUnlock()
+	held := map[bool]int{true: 1}
 	slices.SortFunc(out, func(a, b Latency) int {
-		held := map[bool]int{true: 1}
 		return cmp.Or(cmp.Compare(a.Request, b.Request), cmp.Compare(a.Response, b.Response), held[a.Held]-held[b.Held], cmp.Compare(a.Result, b.Result))
 	})
 	return out

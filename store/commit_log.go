@@ -53,7 +53,7 @@ type commitLog struct {
 	forgotten atomic.Bool
 	healAt    atomic.Int64          // when heal is tried next, ms; 0: nothing has failed
 	unsafe    pieces                // what is written and not flushed
-	full      atomic.Pointer[error] // no write for now: ErrDiskFull or ErrWriteFailed
+	full      atomic.Pointer[error] // no write until the disk has room again: ErrDiskFull or ErrWriteFailed
 
 	commitMu   sync.Mutex
 	unmeasured int64  // bytes written since the disk was measured; guarded by commitMu

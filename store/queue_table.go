@@ -242,29 +242,14 @@ func (t *queueTable) syncTree(due []*ConsumeQueue) error {
 // syncFiles makes the queues durable one by one, with the directories of new files.
 func (t *queueTable) syncFiles(due []*ConsumeQueue) error {
 	parents := make(map[string]bool)
-	work := make(chan *ConsumeQueue)
-	errs := make([]error, syncParallel)
-	var wg sync.WaitGroup
-	for i := range syncParallel {
-		wg.Go(func() {
-			for q := range work {
-				if err := q.sync(); err != nil && errs[i] == nil {
-					errs[i] = err
-				}
-			}
-		})
-	}
 	for _, q := range due {
 		q.mu.Lock()
 		if q.newFile {
 			parents[filepath.Join(t.files.dir, q.topic)] = true
 		}
 		q.mu.Unlock()
-		work <- q
 	}
-	close(work)
-	wg.Wait()
-	err := errors.Join(errs...)
+	err := parallelBy(syncParallel, 1, len(due), func(i int) error { return due[i].sync() })
 	if len(parents) > 0 {
 		parents[t.files.dir] = true
 		parents[filepath.Dir(t.files.dir)] = true

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 )
 
 // Rebuild makes consume queues and key index of a closed store again from its log, whatever they hold, and returns what it found. Topics
@@ -34,5 +35,5 @@ func (x *index) catchUpAll() error {
 
 // forget deletes the index files before they are loaded.
 func (x *index) forget() error {
-	return x.fs.RemoveAll(x.dir)
+	return errors.Join(x.fs.RemoveAll(x.dir), x.fs.SyncDir(filepath.Dir(x.dir)))
 }

@@ -44,7 +44,7 @@
 // timestamp, counter, 8 bytes each) two blocks of ours at 1024 and 2048, of which each write replaces the older one:
 //
 //	offset  size  name
-//	0       8     magic "RKDTMR01"
+//	0       8     magic "RKDTMR02"
 //	8       56    the reference's fields, as written with it
 //	64      8     number of the write
 //	72      8     flags: 1 the room was closed, 2 there may be two units of one message, 4 and units out of order
