@@ -50,7 +50,7 @@ final class FilterScenarios {
             c.registerMessageListener(inboxes[i]);
             c.start();
         }
-        // A new group's queues are read after its first rebalance: wait until nothing has moved for a while.
+        // A new group's queues are read after its first rebalance: wait until each has got something, and nothing has moved for a while.
         long[] last = {-1, System.currentTimeMillis()};
         Env.await(90000, () -> {
             long n = java.util.Arrays.stream(inboxes).mapToInt(Inbox::size).sum();
@@ -58,7 +58,8 @@ final class FilterScenarios {
                 last[0] = n;
                 last[1] = System.currentTimeMillis();
             }
-            return System.currentTimeMillis() - last[1] > 21000;
+            boolean all = java.util.Arrays.stream(inboxes).allMatch(inbox -> inbox.size() > 0);
+            return all && System.currentTimeMillis() - last[1] > 21000;
         });
         for (int i = 0; i < EXPRESSIONS.length; i++) {
             f.see(EXPRESSIONS[i].replace('=', '~'), inboxes[i].bodies().keySet());

@@ -9,6 +9,7 @@ import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.utils.MessageUtil;
 import org.apache.rocketmq.common.message.Message;
 import org.apache.rocketmq.common.message.MessageExt;
+import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
 
 final class ReplyScenarios {
     static void add(Map<String, Scenario> all) {
@@ -39,13 +40,15 @@ final class ReplyScenarios {
                 try {
                     replier.send(MessageUtil.createReplyMessage(m, ("re " + Env.text(m)).getBytes()), 3000);
                 } catch (Exception e) {
-                    System.err.println("reply: " + e);
+                    System.err.println(env.name + " reply: " + e);
                 }
             }
             return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
         });
         c.start();
-        Thread.sleep(3000);
+        // A client tells a broker of itself once a second has gone, or half a minute later when it knew none then. Replies need it.
+        DefaultMQAdminExt admin = env.admin();
+        Env.await(60000, () -> known(admin, requester, topic) && online(admin, c.getConsumerGroup()));
         AtomicInteger ok = new AtomicInteger();
         java.util.List<Thread> askers = new java.util.ArrayList<>();
         for (int thread = 0; thread < threads; thread++) {
@@ -58,7 +61,7 @@ final class ReplyScenarios {
                             ok.incrementAndGet();
                         }
                     } catch (Exception e) {
-                        System.err.println("request: " + e);
+                        System.err.println(env.name + " request " + name + ": " + e);
                     }
                 }
             }));
@@ -71,6 +74,23 @@ final class ReplyScenarios {
         }
         f.see("answered", ok.get());
         f.must(ok.get() == threads * each, "answered " + ok.get() + " of " + threads * each);
+    }
+
+    private static boolean known(DefaultMQAdminExt admin, DefaultMQProducer p, String topic) {
+        try {
+            return admin.examineProducerConnectionInfo(p.getProducerGroup(), topic).getConnectionSet().stream()
+                .anyMatch(connection -> connection.getClientId().endsWith(p.getInstanceName()));
+        } catch (Exception e) {
+            return false;
+        }
+    }
+
+    private static boolean online(DefaultMQAdminExt admin, String group) {
+        try {
+            return !admin.examineConsumerConnectionInfo(group).getConnectionSet().isEmpty();
+        } catch (Exception e) {
+            return false;
+        }
     }
 
     private ReplyScenarios() {
