@@ -13,7 +13,8 @@ MODELCHECKS ?= 10000
 CRASH_ROUNDS ?= 110
 UNIT = $$(go list ./... | grep -v /integration)
 
-.PHONY: bench-store docs-test bench-timer bench-quick bench-go curves soak model console-test help run build test test-unit test-integration crash bench lint fuzz docs release cross clean
+.PHONY: help run build test test-unit test-integration model console-test crash docs-test mqadmin-table bench bench-quick bench-go curves soak bench-store bench-timer \
+	lint fuzz scenarios fuzz-differential docs cross release clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -51,6 +52,9 @@ console-test: ## the console's API, and its page in a headless Chromium; without
 
 crash: ## CRASH_ROUNDS random kills of a broker under load, with each way of flushing: nothing acknowledged may be missing
 	CRASH_ROUNDS=$(CRASH_ROUNDS) go test -count=1 -timeout 60m -v -run TestKillLosesNothing ./integration
+
+docs-test: ## every block of README and docs is run as it stands, those with downloads too (needs Go, JDK, Maven, Python and the network)
+	DOCS_TEST=all go test -count=1 -timeout 30m -v ./integration/docs
 
 mqadmin-table: ## docs/mqadmin.md: mqadmin's sub-commands against Apache and rocketd
 	go test -count=1 -timeout 10m -run '^TestMQAdmin$$' ./integration -mqadmin-table $(CURDIR)/docs/mqadmin.md
