@@ -52,7 +52,7 @@ func main() {
 	case *soakFor > 0:
 		run = func(o options) error { return soak(o, *soakFor) }
 	}
-	if err := run(o); err != nil {
+	if err := errors.Join(run(o), peer.Clean()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

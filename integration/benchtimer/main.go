@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -47,7 +48,7 @@ func main() {
 	flag.StringVar(&o.at, "at", "", "measure the broker that runs at this address instead of starting any, for profiles of it; not for pending")
 	flag.IntVar(&o.pid, "pid", 0, "with -at: the broker's process")
 	flag.Parse()
-	if err := run(o); err != nil {
+	if err := errors.Join(run(o), peer.Clean()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -3,6 +3,7 @@ package measure
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -54,6 +55,9 @@ func Attempt(fn func() error) (err error) {
 // TempDir makes a folder in BENCH_DIR, or the system's temporary folder, until Close.
 func (h *Host) TempDir() string {
 	dir, err := os.MkdirTemp(os.Getenv("BENCH_DIR"), "rocketd-bench")
+	if err == nil {
+		dir, err = filepath.Abs(dir) // what is started has a working folder of its own
+	}
 	if err != nil {
 		h.Fatal(err)
 	}

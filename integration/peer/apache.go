@@ -25,11 +25,12 @@ func OracleClassPath() string {
 	return filepath.Join(Root(), "integration", "java", "oracle", "target", "lib", "*")
 }
 
-// Java makes a command that runs a class of Apache's own artifacts.
+// Java makes a command that runs a class of Apache's own artifacts in the folder home.
 func Java(home string, jvm []string, class string, args ...string) *exec.Cmd {
 	all := append(append([]string{}, jvmOpens...), "-Duser.home="+home)
 	all = append(append(all, jvm...), "-cp", OracleClassPath(), class)
 	cmd := exec.Command("java", append(all, args...)...)
+	cmd.Dir = home
 	cmd.Env = append(os.Environ(), "ROCKETMQ_HOME="+home)
 	return cmd
 }

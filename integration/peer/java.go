@@ -90,7 +90,8 @@ func RunScenarios(t testing.TB, r ScenarioRun) map[string]Scenario {
 // results runs a command that prints a RESULT line for each scenario.
 func results(t testing.TB, cmd *exec.Cmd, what string, timeout time.Duration) map[string]Scenario {
 	t.Helper()
-	log := filepath.Join(t.TempDir(), "client.log")
+	cmd.Dir = t.TempDir()
+	log := filepath.Join(cmd.Dir, "client.log")
 	stderr, err := os.Create(log)
 	if err != nil {
 		t.Fatal(err)

@@ -65,6 +65,7 @@ func start(t testing.TB, cmd *exec.Cmd, log string) *process {
 		t.Fatal(err)
 	}
 	cmd.Stdout, cmd.Stderr = f, f
+	cmd.Dir = filepath.Dir(log) // what a program writes without being asked stays out of the tree
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -14,20 +14,20 @@ import (
 var (
 	buildRocketd    sync.Once
 	buildRocketdErr error
-	rocketdPath     string
+	rocketdDir      string
 )
 
-// Rocketd is the path of the binary, built once from this tree as `make build` builds it.
+// Clean removes the binary that Rocketd has built. It is for the end of a program or of a package's tests.
+func Clean() error { return os.RemoveAll(rocketdDir) }
+
+// Rocketd is the path of the binary, built once from this tree as `make build` builds it, until Clean.
 func Rocketd(t testing.TB) string {
 	t.Helper()
 	buildRocketd.Do(func() {
-		dir, err := os.MkdirTemp("", "rocketd-bin")
-		if err != nil {
-			buildRocketdErr = err
+		if rocketdDir, buildRocketdErr = os.MkdirTemp("", "rocketd-bin"); buildRocketdErr != nil { //nolint:usetesting // all tests of the package share it
 			return
 		}
-		rocketdPath = filepath.Join(dir, "rocketd")
-		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", rocketdPath, ".")
+		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(rocketdDir, "rocketd"), ".")
 		cmd.Dir = Root()
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -37,7 +37,7 @@ func Rocketd(t testing.TB) string {
 	if buildRocketdErr != nil {
 		t.Fatal(buildRocketdErr)
 	}
-	return rocketdPath
+	return filepath.Join(rocketdDir, "rocketd")
 }
 
 // StartRocketd starts name server and broker in one process on free ports with a store in dir. Settings are
