@@ -1,11 +1,16 @@
 package rocketd.scenario;
 
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.Map;
 import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.MessageSelector;
+import org.apache.rocketmq.client.consumer.store.OffsetStore;
+import org.apache.rocketmq.client.consumer.store.ReadOffsetType;
 import org.apache.rocketmq.client.exception.MQClientException;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.common.message.Message;
+import org.apache.rocketmq.common.message.MessageQueue;
 
 final class FilterScenarios {
     private static final String[] EXPRESSIONS = {
@@ -42,28 +47,30 @@ final class FilterScenarios {
             }
             p.send(m);
         }
+        Map<MessageQueue, Long> ends = new HashMap<>();
+        for (MessageQueue q : p.fetchPublishMessageQueues(topic)) {
+            ends.put(q, p.maxOffset(q));
+        }
         Inbox[] inboxes = new Inbox[EXPRESSIONS.length];
+        DefaultMQPushConsumer[] consumers = new DefaultMQPushConsumer[EXPRESSIONS.length];
         for (int i = 0; i < EXPRESSIONS.length; i++) {
             inboxes[i] = new Inbox();
-            DefaultMQPushConsumer c = env.consumer(env.group("c" + i));
-            c.subscribe(topic, MessageSelector.bySql(EXPRESSIONS[i]));
-            c.registerMessageListener(inboxes[i]);
-            c.start();
+            consumers[i] = env.consumer(env.group("c" + i));
+            consumers[i].subscribe(topic, MessageSelector.bySql(EXPRESSIONS[i]));
+            consumers[i].registerMessageListener(inboxes[i]);
+            consumers[i].start();
         }
-        // A new group's queues are read after its first rebalance: wait until each has got something, and nothing has moved for a while.
-        long[] last = {-1, System.currentTimeMillis()};
-        Env.await(90000, () -> {
-            long n = java.util.Arrays.stream(inboxes).mapToInt(Inbox::size).sum();
-            if (n != last[0]) {
-                last[0] = n;
-                last[1] = System.currentTimeMillis();
-            }
-            boolean all = java.util.Arrays.stream(inboxes).allMatch(inbox -> inbox.size() > 0);
-            return all && System.currentTimeMillis() - last[1] > 21000;
-        });
+        boolean all = Env.await(120000, () -> Arrays.stream(consumers).allMatch(c -> isAt(c, ends)));
+        f.must(all, "not all queues were read to their ends");
         for (int i = 0; i < EXPRESSIONS.length; i++) {
             f.see(EXPRESSIONS[i].replace('=', '~'), inboxes[i].bodies().keySet());
         }
+    }
+
+    /** Tells whether a consumer is done with all queues up to their ends: what the filter leaves out moves its offsets too. */
+    private static boolean isAt(DefaultMQPushConsumer c, Map<MessageQueue, Long> ends) {
+        OffsetStore offsets = c.getDefaultMQPushConsumerImpl().getOffsetStore();
+        return ends.entrySet().stream().allMatch(e -> e.getValue() == 0 || offsets.readOffset(e.getKey(), ReadOffsetType.READ_FROM_MEMORY) >= e.getValue());
     }
 
     static void bad(Env env, Facts f) throws Exception {
