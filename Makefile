@@ -120,4 +120,4 @@ release: ## dist/: archives for every platform, and SHA256SUMS
 	done; cd dist && sha256sum *.tar.gz > SHA256SUMS
 
 clean: ## what the other targets make
-	rm -rf bin dist integration/java/target integration/java/*/target
+	rm -rf bin dist integration/java/target integration/java/*/target integration/grpc/*/target integration/grpc/node/node_modules

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -41,15 +40,4 @@ func StartGRPCProxy(t testing.TB, c *Cluster) string {
 	p := start(t, cmd, filepath.Join(home, "proxy.out"))
 	p.awaitLine(t, "startup successfully", 2*time.Minute)
 	return fmt.Sprintf("127.0.0.1:%d", port)
-}
-
-// RunStories runs the stories of the gRPC client against a proxy and returns what they saw, by name. The prefix is that of topics and groups.
-func RunStories(t testing.TB, endpoint, prefix string, jvm []string, only ...string) map[string]Scenario {
-	t.Helper()
-	NeedJava(t)
-	target := filepath.Join(Root(), "integration", "java", "grpc", "target")
-	classPath := filepath.Join(target, "stories.jar") + string(os.PathListSeparator) + filepath.Join(target, "lib", "*")
-	args := append([]string{"-Xmx256m", "-Duser.home=" + t.TempDir()}, jvm...)
-	args = append(args, "-cp", classPath, "rocketd.grpc.Main", endpoint, prefix)
-	return results(t, exec.Command("java", append(args, only...)...), "gRPC client", 5*time.Minute)
 }
