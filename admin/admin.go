@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ const (
 	parallel    = 8
 	maxAnswer   = 256 << 20 // of one answer: tables of topics grow
 	defaultWait = 5 * time.Second
+	pageSize    = 2000 // topics or groups in one answer, where the broker has pages
 )
 
 // DefaultNamesrv is the name server that is asked when none is named.
@@ -208,6 +210,26 @@ func (p Progress) counter(total int) func() {
 		defer mu.Unlock()
 		done++
 		p(done, total)
+	}
+}
+
+// readPages reads a table of a broker page by page. ask tells how many entries the whole table has, 0 when the broker has no pages.
+func readPages[T any](ask func(have int32, version string) (page map[string]T, of *body.DataVersion, total int, err error)) (map[string]T, error) {
+	all := map[string]T{}
+	version := ""
+	for {
+		page, of, total, err := ask(int32(len(all)), version)
+		if err != nil {
+			return nil, err
+		}
+		before := len(all)
+		maps.Copy(all, page)
+		if len(all) >= total || len(all) == before {
+			return all, nil
+		}
+		if version == "" {
+			version = string(body.Encode(of))
+		}
 	}
 }
 

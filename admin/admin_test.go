@@ -14,35 +14,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rocketd/rocketd/admin"
-	"github.com/rocketd/rocketd/conf"
 	"github.com/rocketd/rocketd/standalone"
+	"github.com/rocketd/rocketd/standalone/standalonetest"
 )
 
 // gnet keeps a pool of its own from the start of the process; it is there before any test.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) }
-
-func cluster(t *testing.T, sets ...string) *standalone.Standalone {
-	t.Helper()
-	c, err := conf.Load(conf.Input{
-		Sets:    append([]string{"dataDir=" + t.TempDir(), "broker.listenPort=0", "namesrv.listenPort=0", "brokerName=broker-a"}, sets...),
-		Machine: conf.Machine{Hostname: "tester", CPUs: 1},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := standalone.Start(t.Context(), standalone.Options{Config: c})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		defer cancel()
-		if err := s.Close(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
 
 func open(t *testing.T, namesrv ...string) *admin.Admin {
 	t.Helper()
@@ -107,7 +84,7 @@ func (b *bodies) sorted() []string {
 
 // Two members share the queues, each message comes once; when one leaves, the other goes on where it was.
 func TestMembersShare(t *testing.T) {
-	s := cluster(t, "topics=orders:4")
+	s := standalonetest.Start(t, standalone.Options{}, "topics=orders:4")
 	a, b := open(t, s.NamesrvAddr()), open(t, s.NamesrvAddr())
 	var got, others bodies
 	run := func(a *admin.Admin, into *bodies) (stop func()) {
@@ -162,7 +139,7 @@ func TestMembersShare(t *testing.T) {
 
 // A reset reaches a member that is connected.
 func TestResetOfAConnectedGroup(t *testing.T) {
-	s := cluster(t, "topics=orders:1")
+	s := standalonetest.Start(t, standalone.Options{}, "topics=orders:1")
 	a := open(t, s.NamesrvAddr())
 	send(t, a, "orders", 3)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -185,7 +162,7 @@ func TestResetOfAConnectedGroup(t *testing.T) {
 }
 
 func TestTail(t *testing.T) {
-	s := cluster(t, "topics=orders:2")
+	s := standalonetest.Start(t, standalone.Options{}, "topics=orders:2")
 	a := open(t, s.NamesrvAddr())
 	send(t, a, "orders", 20)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -218,7 +195,7 @@ func TestErrors(t *testing.T) {
 	if _, err := a.Brokers(t.Context()); !errors.As(err, &gone) || !strings.Contains(err.Error(), "nothing came in time") {
 		t.Errorf("a name server that does not answer: %v", err)
 	}
-	s := cluster(t)
+	s := standalonetest.Start(t, standalone.Options{})
 	second := open(t, "127.0.0.1:1", s.NamesrvAddr())
 	if list, err := second.Brokers(t.Context()); err != nil || len(list) != 1 {
 		t.Errorf("the second name server answers: %v, %v", list, err)

@@ -3,35 +3,17 @@ package admin
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/rocketd/rocketd/internal/view"
 	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/remoting/body"
 )
 
-// Client is one connection.
-type Client struct {
-	ID            string   `json:"id"`
-	Address       string   `json:"address"`
-	Language      string   `json:"language"`
-	Version       string   `json:"version"`
-	HeartbeatMs   int64    `json:"heartbeatMs"` // 0: not known
-	Subscriptions []string `json:"subscriptions"`
-}
-
-// ClientLine is one line of the list of clients.
-type ClientLine struct {
-	Client
-	Role     string   `json:"role"` // consumer or producer
-	Group    string   `json:"group"`
-	Problems []string `json:"problems"`
-}
-
 // Member is what a consumer says of itself.
 type Member struct {
-	Client
+	view.Client
 	Queues     []MemberQueue     `json:"queues"`
 	Properties map[string]string `json:"properties"`
 	// Problem is why the client could not be asked; empty: it was.
@@ -48,23 +30,18 @@ type MemberQueue struct {
 	Locked    bool   `json:"locked"`
 }
 
-func clientOf(c *body.Connection) Client {
-	return Client{ID: c.ClientID, Address: strings.TrimPrefix(c.ClientAddr, "/"), Language: c.Language, Version: remoting.VersionName(c.Version), Subscriptions: []string{}}
-}
-
-// problemsOf says what is wrong with the members of a group.
-func problemsOf(clients []Client) []string {
-	problems := []string{}
-	for i := 1; i < len(clients); i++ {
-		if clients[i].ID == clients[i-1].ID {
-			problems = append(problems, fmt.Sprintf("client id %s is used twice, by %s and %s: both get the same queues", clients[i].ID, clients[i-1].Address, clients[i].Address))
-		}
+// clientOf describes a connection of a group that subscribes what is given: a broker does not tell the subscriptions of members apart.
+func clientOf(c *body.Connection, subscribed map[string]body.SubscriptionData) view.Client {
+	client := view.Client{ID: c.ClientID, Address: strings.TrimPrefix(c.ClientAddr, "/"), Language: c.Language, Version: remoting.VersionName(c.Version), Subscriptions: []string{}}
+	for topic, s := range subscribed {
+		client.Subscriptions = append(client.Subscriptions, topic+" "+s.SubString)
 	}
-	return problems
+	slices.Sort(client.Subscriptions)
+	return client
 }
 
 // Clients lists consumers and producers whose id, group or address contains a text, by group.
-func (a *Admin) Clients(ctx context.Context, contains string, p Progress) ([]ClientLine, error) {
+func (a *Admin) Clients(ctx context.Context, contains string, p Progress) ([]view.ClientLine, error) {
 	masters, err := a.masters(ctx)
 	if err != nil {
 		return nil, err
@@ -73,22 +50,17 @@ func (a *Admin) Clients(ctx context.Context, contains string, p Progress) ([]Cli
 	if err != nil {
 		return nil, err
 	}
-	groups = slices.DeleteFunc(groups, func(g Group) bool { return !g.Online })
+	groups = slices.DeleteFunc(groups, func(g view.Group) bool { return !g.Online })
 	step := p.counter(len(groups))
-	lists := make([][]ClientLine, len(groups))
-	err = each(ctx, groups, func(ctx context.Context, i int, g Group) error {
+	lists := make([][]view.ClientLine, len(groups))
+	err = each(ctx, groups, func(ctx context.Context, i int, g view.Group) error {
 		defer step()
 		connection, err := a.connection(ctx, g.Name, masters)
 		if err != nil || connection == nil {
 			return err
 		}
 		for _, c := range connection.Connections {
-			line := ClientLine{Client: clientOf(&c), Role: "consumer", Group: g.Name, Problems: g.Problems}
-			for topic, s := range connection.SubscriptionTable {
-				line.Subscriptions = append(line.Subscriptions, topic+" "+s.SubString)
-			}
-			slices.Sort(line.Subscriptions)
-			lists[i] = append(lists[i], line)
+			lists[i] = append(lists[i], view.ClientLine{Client: clientOf(&c, connection.SubscriptionTable), Role: "consumer", Group: g.Name, Problems: g.Problems})
 		}
 		return nil
 	})
@@ -101,17 +73,17 @@ func (a *Admin) Clients(ctx context.Context, contains string, p Progress) ([]Cli
 	}
 	all := append(slices.Concat(lists...), producers...)
 	contains = strings.ToLower(contains)
-	all = slices.DeleteFunc(all, func(l ClientLine) bool {
+	all = slices.DeleteFunc(all, func(l view.ClientLine) bool {
 		return !strings.Contains(strings.ToLower(l.ID+" "+l.Group+" "+l.Address), contains)
 	})
-	slices.SortStableFunc(all, func(x, y ClientLine) int {
+	slices.SortStableFunc(all, func(x, y view.ClientLine) int {
 		return cmp.Or(cmp.Compare(len(y.Problems), len(x.Problems)), strings.Compare(x.Role, y.Role), strings.Compare(x.Group, y.Group), strings.Compare(x.ID, y.ID))
 	})
 	return all, nil
 }
 
-func (a *Admin) producers(ctx context.Context, masters []server) ([]ClientLine, error) {
-	lists := make([][]ClientLine, len(masters))
+func (a *Admin) producers(ctx context.Context, masters []server) ([]view.ClientLine, error) {
+	lists := make([][]view.ClientLine, len(masters))
 	err := each(ctx, masters, func(ctx context.Context, i int, s server) error {
 		resp, err := a.call(ctx, s, remoting.GetAllProducerInfo, &remoting.GetAllProducerInfoRequestHeader{}, nil)
 		if err != nil {
@@ -123,7 +95,7 @@ func (a *Admin) producers(ctx context.Context, masters []server) ([]ClientLine, 
 		}
 		for group, members := range table.Data {
 			for _, m := range members {
-				lists[i] = append(lists[i], ClientLine{Client: Client{
+				lists[i] = append(lists[i], view.ClientLine{Client: view.Client{
 					ID: m.ClientID, Address: strings.TrimPrefix(m.RemoteIP, "/"), Language: m.Language, Version: remoting.VersionName(m.Version),
 					HeartbeatMs: m.LastUpdateTimestamp, Subscriptions: []string{},
 				}, Role: "producer", Group: group, Problems: []string{}})
@@ -132,8 +104,8 @@ func (a *Admin) producers(ctx context.Context, masters []server) ([]ClientLine, 
 		return nil
 	})
 	all := slices.Concat(lists...)
-	same := func(x, y ClientLine) bool { return x.ID == y.ID && x.Group == y.Group }
-	slices.SortFunc(all, func(x, y ClientLine) int {
+	same := func(x, y view.ClientLine) bool { return x.ID == y.ID && x.Group == y.Group }
+	slices.SortFunc(all, func(x, y view.ClientLine) int {
 		return cmp.Or(strings.Compare(x.Group, y.Group), strings.Compare(x.ID, y.ID))
 	})
 	return slices.CompactFunc(all, same), err
@@ -166,7 +138,7 @@ func (a *Admin) Members(ctx context.Context, group string, p Progress) ([]Member
 
 // askMember asks one member, through the first broker that it is connected to.
 func (a *Admin) askMember(ctx context.Context, group string, c *body.Connection, masters []server) Member {
-	m := Member{Client: clientOf(c), Queues: []MemberQueue{}, Properties: map[string]string{}}
+	m := Member{Client: clientOf(c, nil), Queues: []MemberQueue{}, Properties: map[string]string{}}
 	for _, s := range masters {
 		resp, err := a.call(ctx, s, remoting.GetConsumerRunningInfo, &remoting.GetConsumerRunningInfoRequestHeader{ConsumerGroup: group, ClientID: c.ClientID}, nil)
 		if err != nil {

@@ -8,28 +8,22 @@ import (
 	"strings"
 
 	"github.com/rocketd/rocketd/conf"
+	"github.com/rocketd/rocketd/internal/view"
 	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/remoting/body"
 )
 
-// Registered is a broker that the name server knows.
-type Registered struct {
-	Name    string           `json:"name"`
-	Cluster string           `json:"cluster"`
-	Addrs   map[int64]string `json:"addrs"` // by broker id
-}
-
 // Brokers lists what the name server knows, by cluster and name.
-func (a *Admin) Brokers(ctx context.Context) ([]Registered, error) {
+func (a *Admin) Brokers(ctx context.Context) ([]view.Registered, error) {
 	info, err := a.clusterInfo(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list := []Registered{}
+	list := []view.Registered{}
 	for _, d := range info.Brokers {
-		list = append(list, Registered{d.BrokerName, d.Cluster, d.BrokerAddrs})
+		list = append(list, view.Registered{Name: d.BrokerName, Cluster: d.Cluster, Addrs: d.BrokerAddrs})
 	}
-	slices.SortFunc(list, func(x, y Registered) int {
+	slices.SortFunc(list, func(x, y view.Registered) int {
 		return cmp.Or(strings.Compare(x.Cluster, y.Cluster), strings.Compare(x.Name, y.Name))
 	})
 	return list, nil

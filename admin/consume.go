@@ -270,11 +270,12 @@ func (a *Admin) Tail(ctx context.Context, o ConsumeOptions, newest int, fn func(
 		return a.Consume(ctx, o, fn)
 	}
 	began := a.NowMs()
-	list, err := a.Messages(ctx, MessageRange{Topic: o.Topic, Queue: -1, Count: newest}, nil)
+	found, err := a.Messages(ctx, MessageRange{Topic: o.Topic, Queue: -1, Count: newest}, nil)
 	if err != nil {
 		return err
 	}
 	seen := map[string]int64{} // where each queue goes on
+	list := found.Messages
 	for i := range list {
 		m := &list[i]
 		name := target{server{broker: m.Broker}, m.QueueID}.name(o.Topic)

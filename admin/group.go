@@ -9,56 +9,26 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/rocketd/rocketd/internal/view"
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/remoting/body"
 )
 
-// Group is one line of the list of groups.
-type Group struct {
-	Name        string     `json:"name"`
-	System      bool       `json:"system"`
-	Online      bool       `json:"online"`
-	ConsumeType string     `json:"consumeType"`
-	Model       string     `json:"messageModel"`
-	Members     int        `json:"members"`
-	Lag         int64      `json:"lag"`
-	LagMs       int64      `json:"lagMs"`
-	DeadLetters int64      `json:"deadLetters"`
-	Topics      []GroupLag `json:"topics"`
-	Problems    []string   `json:"problems"`
-}
-
 // GroupDetail is one group.
 type GroupDetail struct {
-	Group
-	FromWhere      string            `json:"fromWhere"`
-	RetryMaxTimes  int32             `json:"retryMaxTimes"` // -1: the group has no configuration
-	RetryQueueNums int32             `json:"retryQueues"`
-	Enabled        bool              `json:"consumeEnable"`
-	Broadcast      bool              `json:"consumeBroadcastEnable"`
-	Ordered        bool              `json:"consumeMessageOrderly"`
-	Subscriptions  map[string]string `json:"subscriptions"`
-	Clients        []Client          `json:"clients"`
-	Queues         []QueueProgress   `json:"queues"`
+	view.GroupDetail
+	Queues []QueueProgress `json:"queues"`
 }
 
 // QueueProgress is how far a group is in one queue.
 type QueueProgress struct {
-	Broker    string `json:"broker"`
-	Topic     string `json:"topic"`
-	QueueID   int32  `json:"queue"`
-	Min       int64  `json:"min"` // -1: not asked for
-	Max       int64  `json:"max"`
-	Committed int64  `json:"committed"` // -1: nothing is known
-	Pulled    int64  `json:"pulled"`
-	Lag       int64  `json:"lag"`
-	InFlight  int64  `json:"inFlight"`
-	LagMs     int64  `json:"lagMs"` // age of the last message committed while others wait
+	Broker string `json:"broker"`
+	view.Progress
 }
 
-func lagOf(group, topic string, queues []QueueProgress) GroupLag {
-	l := GroupLag{Group: group, Topic: topic}
+func lagOf(group, topic string, queues []QueueProgress) view.GroupLag {
+	l := view.GroupLag{Group: group, Topic: topic}
 	for _, q := range queues {
 		l.Lag += q.Lag
 		l.InFlight += q.InFlight
@@ -81,24 +51,58 @@ func (a *Admin) progress(ctx context.Context, group, topic string, brokers []ser
 		if err != nil {
 			return err
 		}
-		now := a.NowMs()
 		for mq, o := range stats.OffsetTable {
-			q := QueueProgress{
-				Broker: s.broker, Topic: mq.Topic, QueueID: mq.QueueID, Min: -1, Max: max(0, o.BrokerOffset), Committed: o.ConsumerOffset, Pulled: o.PullOffset,
+			lists[i] = append(lists[i], QueueProgress{s.broker, view.Progress{
+				Topic: mq.Topic, QueueID: mq.QueueID, Min: -1, Max: max(0, o.BrokerOffset), Committed: o.ConsumerOffset, Pulled: o.PullOffset,
 				Lag: max(0, o.BrokerOffset-max(0, o.ConsumerOffset)), InFlight: max(0, o.PullOffset-o.ConsumerOffset),
-			}
-			if q.Lag > 0 && o.LastTimestamp > 0 {
-				q.LagMs = max(0, now-o.LastTimestamp)
-			}
-			lists[i] = append(lists[i], q)
+			}})
 		}
-		return nil
+		return a.fillWaits(ctx, s, group, lists[i])
 	})
 	all := slices.Concat(lists...)
 	slices.SortFunc(all, func(x, y QueueProgress) int {
 		return cmp.Or(strings.Compare(x.Topic, y.Topic), strings.Compare(x.Broker, y.Broker), cmp.Compare(x.QueueID, y.QueueID))
 	})
 	return all, err
+}
+
+// fillWaits adds how long the oldest message that is not committed has waited in each queue of a broker that has such messages.
+func (a *Admin) fillWaits(ctx context.Context, s server, group string, queues []QueueProgress) error {
+	byTopic := map[string]map[int32]*QueueProgress{}
+	for i := range queues {
+		if q := &queues[i]; q.Lag > 0 {
+			if byTopic[q.Topic] == nil {
+				byTopic[q.Topic] = map[int32]*QueueProgress{}
+			}
+			byTopic[q.Topic][q.QueueID] = q
+		}
+	}
+	for topic, waiting := range byTopic {
+		resp, err := a.call(ctx, s, remoting.QueryConsumeTimeSpan, &remoting.QueryConsumeTimeSpanRequestHeader{Group: group, Topic: topic}, nil,
+			remoting.TopicNotExist, remoting.RequestCodeNotSupported)
+		if err != nil {
+			return err
+		}
+		if resp.Code != remoting.Success {
+			continue // the topic went meanwhile, or the broker is no RocketMQ 4: how long is not known then
+		}
+		spans, err := decode[body.ConsumeTimeSpan](resp)
+		if err != nil {
+			return err
+		}
+		now := a.NowMs()
+		for _, span := range spans.Spans {
+			q := waiting[span.MessageQueue.QueueID]
+			switch {
+			case q == nil:
+			case span.DelayTime >= now: // no message is at the committed offset: the group begins with the first
+				q.LagMs = max(0, now-span.MinTimestamp)
+			default:
+				q.LagMs = max(0, span.DelayTime)
+			}
+		}
+	}
+	return nil
 }
 
 // connection is what the brokers know of a group's members, put together; nil when it has none.
@@ -139,29 +143,23 @@ func (a *Admin) connection(ctx context.Context, group string, brokers []server) 
 
 // groupConfigs reads the groups of a broker, page by page where it has pages.
 func (a *Admin) groupConfigs(ctx context.Context, s server) (map[string]*body.SubscriptionGroupConfig, error) {
-	all := map[string]*body.SubscriptionGroupConfig{}
-	version := ""
-	for {
+	return readPages(func(have int32, version string) (map[string]*body.SubscriptionGroupConfig, *body.DataVersion, int, error) {
 		resp, err := a.call(ctx, s, remoting.GetAllSubscriptiongroupConfig, &remoting.GetAllSubscriptionGroupRequestHeader{
-			GroupSeq: int32(len(all)), DataVersion: version, MaxGroupNum: remoting.Some[int32](2000),
+			GroupSeq: have, DataVersion: version, MaxGroupNum: remoting.Some[int32](pageSize),
 		}, nil)
 		if err != nil {
-			return nil, err
+			return nil, nil, 0, err
 		}
 		page, err := decode[body.SubscriptionGroupTable](resp)
 		if err != nil {
-			return nil, err
+			return nil, nil, 0, err
 		}
-		before := len(all)
-		maps.Copy(all, page.Groups)
 		var h remoting.GetAllSubscriptionGroupResponseHeader
-		if err := resp.Decode(&h); err != nil || len(all) >= int(h.TotalGroupNum) || len(all) == before {
-			return all, nil //nolint:nilerr // brokers before 5.4 have no such header and answer with everything
+		if resp.Decode(&h) != nil { // brokers before 5.4 have no such header
+			h.TotalGroupNum = 0
 		}
-		if version == "" {
-			version = string(body.Encode(&page.DataVersion))
-		}
-	}
+		return page.Groups, &page.DataVersion, int(h.TotalGroupNum), nil
+	})
 }
 
 // configsOf is the configuration of one group on each broker that has it.
@@ -209,7 +207,7 @@ func (a *Admin) groupNames(ctx context.Context, masters []server, q GroupQuery) 
 	})
 	names := []string{}
 	for _, name := range slices.Sorted(maps.Keys(seen)) {
-		if (q.System || !isSystemGroup(name)) && strings.Contains(strings.ToLower(name), strings.ToLower(q.Contains)) {
+		if (q.System || !view.IsSystemGroup(name)) && strings.Contains(strings.ToLower(name), strings.ToLower(q.Contains)) {
 			names = append(names, name)
 		}
 	}
@@ -217,7 +215,7 @@ func (a *Admin) groupNames(ctx context.Context, masters []server, q GroupQuery) 
 }
 
 // Groups lists groups by name.
-func (a *Admin) Groups(ctx context.Context, q GroupQuery, p Progress) ([]Group, error) {
+func (a *Admin) Groups(ctx context.Context, q GroupQuery, p Progress) ([]view.Group, error) {
 	masters, err := a.masters(ctx)
 	if err != nil {
 		return nil, err
@@ -231,7 +229,7 @@ func (a *Admin) Groups(ctx context.Context, q GroupQuery, p Progress) ([]Group, 
 		return nil, err
 	}
 	step := p.counter(len(names))
-	list := make([]Group, len(names))
+	list := make([]view.Group, len(names))
 	return list, each(ctx, names, func(ctx context.Context, i int, name string) error {
 		defer step()
 		g, err := a.describeGroup(ctx, name, masters)
@@ -242,10 +240,6 @@ func (a *Admin) Groups(ctx context.Context, q GroupQuery, p Progress) ([]Group, 
 		list[i] = g.Group
 		return nil
 	})
-}
-
-func isSystemGroup(name string) bool {
-	return message.IsSystemGroup(name) || message.IsPredefinedGroup(name)
 }
 
 // deadLetterCounts counts the dead letters of the groups that have some.
@@ -271,10 +265,7 @@ func (a *Admin) deadLetterCounts(ctx context.Context, masters []server) (map[str
 
 // describeGroup reads all of a group but its configuration and dead letters.
 func (a *Admin) describeGroup(ctx context.Context, name string, masters []server) (*GroupDetail, error) {
-	g := &GroupDetail{
-		Group: Group{Name: name, System: isSystemGroup(name), Topics: []GroupLag{}, Problems: []string{}}, RetryMaxTimes: -1,
-		Subscriptions: map[string]string{}, Clients: []Client{}, Queues: []QueueProgress{},
-	}
+	g := &GroupDetail{GroupDetail: view.NewGroupDetail(name), Queues: []QueueProgress{}}
 	connection, err := a.connection(ctx, name, masters)
 	if err != nil {
 		return nil, err
@@ -286,10 +277,10 @@ func (a *Admin) describeGroup(ctx context.Context, name string, masters []server
 			g.Subscriptions[topic] = s.SubString
 		}
 		for _, c := range connection.Connections {
-			g.Clients = append(g.Clients, clientOf(&c))
+			g.Clients = append(g.Clients, clientOf(&c, connection.SubscriptionTable))
 		}
 		g.Members = len(g.Clients)
-		g.Problems = problemsOf(g.Clients)
+		g.Problems = view.ProblemsOf(g.Clients)
 	}
 	queues, err := a.progress(ctx, name, "", masters)
 	if err != nil {
@@ -305,9 +296,7 @@ func (a *Admin) describeGroup(ctx context.Context, name string, masters []server
 	for _, topic := range slices.Sorted(maps.Keys(byTopic)) {
 		lag := lagOf(name, topic, byTopic[topic])
 		lag.Online = g.Online
-		g.Topics = append(g.Topics, lag)
-		g.Lag += lag.Lag
-		g.LagMs = max(g.LagMs, lag.LagMs)
+		g.Add(lag)
 	}
 	return g, nil
 }

@@ -16,28 +16,8 @@ import (
 
 // Message is a stored message.
 type Message struct {
-	Broker         string            `json:"broker"`
-	ID             string            `json:"id"` // offset message id
-	UniqueKey      string            `json:"uniqueKey"`
-	Topic          string            `json:"topic"`
-	QueueID        int32             `json:"queue"`
-	Offset         int64             `json:"offset"`
-	PhysicalOffset int64             `json:"physicalOffset"`
-	Size           int32             `json:"size"` // of the record
-	Type           string            `json:"type"`
-	Tags           string            `json:"tags"`
-	Keys           string            `json:"keys"`
-	BornMs         int64             `json:"bornMs"`
-	BornHost       string            `json:"bornHost"`
-	StoreMs        int64             `json:"storeMs"`
-	StoreHost      string            `json:"storeHost"`
-	Flag           int32             `json:"flag"`
-	SysFlag        int32             `json:"sysFlag"`
-	ReconsumeTimes int32             `json:"reconsumeTimes"`
-	RealTopic      string            `json:"realTopic"` // of one that waits in a system topic
-	DueMs          int64             `json:"dueMs"`     // of a timed one in its system topic; 0: none
-	Properties     map[string]string `json:"properties"`
-	Body           view.Body         `json:"body"`
+	Broker string `json:"broker"`
+	view.Message
 	// Raw is the body as it is stored.
 	Raw []byte `json:"-"`
 }
@@ -60,26 +40,9 @@ func messagesOf(s server, stored []byte) ([]Message, error) {
 	return list, nil
 }
 
-// messageOf describes a record; what it returns aliases it.
+// messageOf describes a record; Raw aliases it.
 func messageOf(s server, r *message.Record) Message {
-	m := Message{
-		Broker: s.broker, ID: message.OffsetMessageID(r.StoreHost, r.PhysicalOffset), Topic: r.Topic, QueueID: r.QueueID, Offset: r.QueueOffset,
-		PhysicalOffset: r.PhysicalOffset, Size: r.Size, Type: string(message.TypeOf(r.Properties)), BornMs: r.BornTimestamp, BornHost: r.BornHost.String(),
-		StoreMs: r.StoreTimestamp, StoreHost: r.StoreHost.String(), Flag: r.Flag, SysFlag: r.SysFlag, ReconsumeTimes: r.ReconsumeTimes,
-		Properties: map[string]string{}, Body: view.DescribeBody(r.Body, r.SysFlag, MaxShown), Raw: r.Body,
-	}
-	r.Properties.Range(func(key, value string) bool {
-		m.Properties[key] = value
-		return true
-	})
-	m.UniqueKey, m.Tags, m.Keys = m.Properties[message.KeyUniqueKey], m.Properties[message.KeyTags], m.Properties[message.KeyKeys]
-	m.RealTopic = m.Properties[message.KeyRealTopic]
-	if m.Topic == message.TopicTimer {
-		if ms, err := strconv.ParseInt(m.Properties[message.KeyTimerOutMs], 10, 64); err == nil {
-			m.DueMs = ms + 1
-		}
-	}
-	return m
+	return Message{Broker: s.broker, Message: view.DescribeMessage(r, MaxShown), Raw: r.Body}
 }
 
 // MessageByID finds a message by its offset message id, or by its unique key in a topic, or in all topics when topic is empty.
@@ -206,23 +169,29 @@ type MessageRange struct {
 	Count        int    // at most
 }
 
+// Found is what a look for messages found.
+type Found struct {
+	Messages []Message
+	Min, Max int64 // the queue's offsets, when an offset was asked for
+}
+
 // Messages lists messages: the newest first, those of a time or an offset in order.
-func (a *Admin) Messages(ctx context.Context, r MessageRange, p Progress) ([]Message, error) {
+func (a *Admin) Messages(ctx context.Context, r MessageRange, p Progress) (Found, error) {
 	hosts, _, err := a.hosts(ctx, r.Topic)
 	if err != nil {
-		return nil, err
+		return Found{}, err
 	}
 	if r.Offset != nil && (r.Queue < 0 || len(hosts) > 1) {
-		return nil, usage("an offset counts in one queue: --queue names it (and --broker, when the topic is on several)")
+		return Found{}, usage("an offset counts in one queue: --queue names it (and --broker, when the topic is on several)")
 	}
 	queues, err := a.queues(ctx, r.Topic, hosts)
 	if err != nil {
-		return nil, err
+		return Found{}, err
 	}
 	if r.Queue >= 0 {
 		queues = slices.DeleteFunc(queues, func(q Queue) bool { return q.ID != r.Queue })
 		if len(queues) == 0 {
-			return nil, &NotFound{What: "queue", Name: strconv.Itoa(int(r.Queue)), Hint: "rocketd topic show " + r.Topic + " lists them"}
+			return Found{}, &NotFound{What: "queue", Name: strconv.Itoa(int(r.Queue)), Hint: "rocketd topic show " + r.Topic + " lists them"}
 		}
 	}
 	byName := map[string]server{}
@@ -247,7 +216,7 @@ func (a *Admin) Messages(ctx context.Context, r MessageRange, p Progress) ([]Mes
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return Found{}, err
 	}
 	all := slices.Concat(lists...)
 	newest := r.Offset == nil && r.FromMs == 0 && r.ToMs == 0
@@ -258,7 +227,11 @@ func (a *Admin) Messages(ctx context.Context, r MessageRange, p Progress) ([]Mes
 		}
 		return c
 	})
-	return all[:min(len(all), r.Count)], nil
+	found := Found{Messages: all[:min(len(all), r.Count)]}
+	if r.Offset != nil {
+		found.Min, found.Max = queues[0].Min, queues[0].Max
+	}
+	return found, nil
 }
 
 // readRange reads up to count messages of a queue from an offset on, until one is stored after toMs.
@@ -332,12 +305,7 @@ func (a *Admin) pull(ctx context.Context, s server, p pullFrom) (list []Message,
 }
 
 // Resent is what became of a message that was sent again.
-type Resent struct {
-	Offset int64  `json:"offset"` // of the dead letter
-	Topic  string `json:"topic"`  // where it went
-	At     int64  `json:"at"`     // its offset there
-	Error  string `json:"error"`  // empty: it was sent
-}
+type Resent = view.Resent
 
 // Resend sends dead letters of a group to the group's retry topic, so that this group alone gets them again; their deliveries are counted anew.
 // They stay among the dead letters until they expire. offsets are those in queue 0 of its dead-letter topic; nil: all.

@@ -9,24 +9,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rocketd/rocketd/internal/view"
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/remoting"
 )
 
 // TimerState is what a broker tells of its timers (GET_TIMER_METRICS, GET_TIMER_CHECK_POINT).
 type TimerState struct {
-	Broker  string       `json:"broker"`
-	Pending int64        `json:"pending"`
-	Topics  []TimerCount `json:"topics"` // most timers first
+	Broker  string            `json:"broker"`
+	Pending int64             `json:"pending"`
+	Topics  []view.TopicCount `json:"topics"` // most timers first
 	// DoneMs: what is due before is delivered.
 	DoneMs int64 `json:"doneMs"`
 	Behind int64 `json:"behind"` // stored and not in the wheel yet
-}
-
-// TimerCount counts the pending timers of a topic.
-type TimerCount struct {
-	Topic string `json:"topic"`
-	Count int64  `json:"count"`
 }
 
 // timerCheckpoint is the size of the body of GET_TIMER_CHECK_POINT (TimerCheckpoint.encode).
@@ -46,7 +41,7 @@ func (a *Admin) TimerStates(ctx context.Context) ([]TimerState, error) {
 }
 
 func (a *Admin) timerState(ctx context.Context, s server) (TimerState, error) {
-	t := TimerState{Broker: s.broker, Topics: []TimerCount{}}
+	t := TimerState{Broker: s.broker, Topics: []view.TopicCount{}}
 	resp, err := a.call(ctx, s, remoting.GetTimerMetrics, nil, nil)
 	if err != nil {
 		return t, err
@@ -62,10 +57,10 @@ func (a *Admin) timerState(ctx context.Context, s server) (TimerState, error) {
 	for topic, c := range metrics.TimingCount {
 		if c.Count > 0 {
 			t.Pending += c.Count
-			t.Topics = append(t.Topics, TimerCount{topic, c.Count})
+			t.Topics = append(t.Topics, view.TopicCount{Topic: topic, Count: c.Count})
 		}
 	}
-	slices.SortFunc(t.Topics, func(x, y TimerCount) int {
+	slices.SortFunc(t.Topics, func(x, y view.TopicCount) int {
 		return cmp.Or(cmp.Compare(y.Count, x.Count), strings.Compare(x.Topic, y.Topic))
 	})
 	if resp, err = a.call(ctx, s, remoting.GetTimerCheckPoint, nil, nil); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/rocketd/rocketd/internal/view"
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/remoting/body"
@@ -16,37 +17,14 @@ import (
 
 // Topic is one line of the list of topics. Numbers are sums over the brokers that have it.
 type Topic struct {
-	Name     string   `json:"name"`
-	Kind     string   `json:"kind"` // normal, retry, dead or system
-	Type     string   `json:"type"` // the attribute message.type; empty: none
-	Read     int32    `json:"readQueues"`
-	Write    int32    `json:"writeQueues"`
-	Perm     int32    `json:"perm"` // 4 read, 2 write
-	Order    bool     `json:"order"`
-	Messages int64    `json:"messages"` // that are still there; -1: not counted
-	Max      int64    `json:"max"`      // ever put; -1: not counted
-	Brokers  []string `json:"brokers"`
+	view.Topic
+	Brokers []string `json:"brokers"`
 }
 
 // Queue is a queue of a topic.
 type Queue struct {
-	Broker   string `json:"broker"`
-	ID       int32  `json:"id"`
-	Min      int64  `json:"min"`
-	Max      int64  `json:"max"`
-	NewestMs int64  `json:"newestMs"` // store time of the newest message; -1: none
-	OldestMs int64  `json:"oldestMs"`
-}
-
-// GroupLag is how far a group is in a topic.
-type GroupLag struct {
-	Group     string `json:"group"`
-	Topic     string `json:"topic"`
-	Online    bool   `json:"online"`
-	Lag       int64  `json:"lag"`
-	InFlight  int64  `json:"inFlight"`
-	LagMs     int64  `json:"lagMs"`     // age of the last message committed while others wait
-	Committed bool   `json:"committed"` // it has an offset in some queue
+	Broker string `json:"broker"`
+	view.Queue
 }
 
 // TopicDetail is one topic.
@@ -54,7 +32,7 @@ type TopicDetail struct {
 	Topic
 	Attributes map[string]string `json:"attributes"`
 	Queues     []Queue           `json:"queues"`
-	Groups     []GroupLag        `json:"groups"`
+	Groups     []view.GroupLag   `json:"groups"`
 }
 
 // TopicQuery says which topics are wanted.
@@ -62,19 +40,6 @@ type TopicQuery struct {
 	Kind     string // normal, retry, dead or system; empty: all
 	Contains string // in the name, whatever the case
 	Count    bool   // count their messages, which asks for each topic
-}
-
-// KindOf is the kind of a topic: normal, retry, dead or system.
-func KindOf(topic string) string {
-	switch {
-	case message.IsRetryTopic(topic):
-		return "retry"
-	case message.IsDLQTopic(topic):
-		return "dead"
-	case message.IsSystemTopic(topic):
-		return "system"
-	}
-	return "normal"
 }
 
 // Topics lists topics by name.
@@ -85,7 +50,6 @@ func (a *Admin) Topics(ctx context.Context, q TopicQuery, p Progress) ([]Topic, 
 	}
 	var mu sync.Mutex
 	found := map[string]*TopicDetail{}
-	own := map[string]bool{} // topics named like the broker or its cluster
 	err = each(ctx, masters, func(ctx context.Context, _ int, s server) error {
 		configs, err := a.topicConfigs(ctx, s)
 		if err != nil {
@@ -93,7 +57,6 @@ func (a *Admin) Topics(ctx context.Context, q TopicQuery, p Progress) ([]Topic, 
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		own[s.broker], own[s.cluster], own[message.ReplyTopic(s.cluster)] = true, true, true
 		for _, c := range configs {
 			merge(found, s, c)
 		}
@@ -104,7 +67,7 @@ func (a *Admin) Topics(ctx context.Context, q TopicQuery, p Progress) ([]Topic, 
 	}
 	list := []Topic{}
 	for _, t := range found {
-		if own[t.Name] {
+		if slices.ContainsFunc(masters, func(s server) bool { return view.OwnTopic(t.Name, s.broker, s.cluster) }) {
 			t.Kind = "system"
 		}
 		if (q.Kind == "" || q.Kind == t.Kind) && strings.Contains(strings.ToLower(t.Name), strings.ToLower(q.Contains)) {
@@ -133,7 +96,7 @@ func (a *Admin) Topics(ctx context.Context, q TopicQuery, p Progress) ([]Topic, 
 func merge(found map[string]*TopicDetail, s server, c *body.TopicConfig) {
 	t := found[c.TopicName]
 	if t == nil {
-		t = &TopicDetail{Topic: Topic{Name: c.TopicName, Kind: KindOf(c.TopicName), Perm: c.Perm, Order: c.Order}, Attributes: map[string]string{}}
+		t = &TopicDetail{Topic: Topic{Topic: view.Topic{Name: c.TopicName, Kind: view.KindOf(c.TopicName), Perm: c.Perm, Order: c.Order}}, Attributes: map[string]string{}}
 		found[c.TopicName] = t
 	}
 	t.Type = cmp.Or(t.Type, c.Attributes[message.AttributeMessageType])
@@ -146,29 +109,23 @@ func merge(found map[string]*TopicDetail, s server, c *body.TopicConfig) {
 
 // topicConfigs reads all topics of a broker, page by page where it has pages (5.4 and newer).
 func (a *Admin) topicConfigs(ctx context.Context, s server) (map[string]*body.TopicConfig, error) {
-	all := map[string]*body.TopicConfig{}
-	version := ""
-	for {
+	return readPages(func(have int32, version string) (map[string]*body.TopicConfig, *body.DataVersion, int, error) {
 		resp, err := a.call(ctx, s, remoting.GetAllTopicConfig, &remoting.GetAllTopicConfigRequestHeader{
-			TopicSeq: int32(len(all)), DataVersion: version, MaxTopicNum: remoting.Some[int32](2000),
+			TopicSeq: have, DataVersion: version, MaxTopicNum: remoting.Some[int32](pageSize),
 		}, nil)
 		if err != nil {
-			return nil, err
+			return nil, nil, 0, err
 		}
 		page, err := decode[body.TopicConfigAndMappingTable](resp)
 		if err != nil {
-			return nil, err
+			return nil, nil, 0, err
 		}
-		before := len(all)
-		maps.Copy(all, page.Topics)
 		var h remoting.GetAllTopicConfigResponseHeader
-		if err := resp.Decode(&h); err != nil || !h.TotalTopicNum.Set || len(all) >= int(h.TotalTopicNum.Value) || len(all) == before {
-			return all, nil //nolint:nilerr // brokers before 5.4 have no such header and answer with everything
+		if resp.Decode(&h) != nil { // brokers before 5.4 have no such header
+			h.TotalTopicNum.Value = 0
 		}
-		if version == "" {
-			version = string(body.Encode(&page.DataVersion))
-		}
-	}
+		return page.Topics, &page.DataVersion, int(h.TotalTopicNum.Value), nil
+	})
 }
 
 // topicOn reads a topic of one broker; nil when it has none.
@@ -236,7 +193,7 @@ func (a *Admin) queues(ctx context.Context, topic string, brokers []server) ([]Q
 			return err
 		}
 		for mq, o := range stats.OffsetTable {
-			q := Queue{Broker: s.broker, ID: mq.QueueID, Min: max(0, o.MinOffset), Max: max(0, o.MaxOffset), NewestMs: -1, OldestMs: -1}
+			q := Queue{s.broker, view.Queue{ID: mq.QueueID, Min: max(0, o.MinOffset), Max: max(0, o.MaxOffset), NewestMs: -1, OldestMs: -1}}
 			if q.Max > q.Min && o.LastUpdateTimestamp > 0 {
 				q.NewestMs = o.LastUpdateTimestamp
 			}
@@ -288,7 +245,7 @@ func (a *Admin) Topic(ctx context.Context, topic string) (*TopicDetail, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Groups = make([]GroupLag, len(groups))
+	t.Groups = make([]view.GroupLag, len(groups))
 	return t, each(ctx, groups, func(ctx context.Context, i int, group string) error {
 		progress, err := a.progress(ctx, group, topic, hosts)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rocketd/rocketd/admin"
+	"github.com/rocketd/rocketd/internal/view"
 )
 
 func newCluster(p *Process) *cobra.Command {
@@ -18,12 +19,6 @@ func newCluster(p *Process) *cobra.Command {
 	r.register(c)
 	c.AddCommand(clusterList(r), clusterBrokers(r))
 	return c
-}
-
-// brokersAnswer has the form of the console's API.
-type brokersAnswer struct {
-	Brokers []admin.Registered `json:"brokers"`
-	Topics  int                `json:"topics"`
 }
 
 func clusterBrokers(r *remote) *cobra.Command {
@@ -39,7 +34,7 @@ func clusterBrokers(r *remote) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return r.show(brokersAnswer{list, len(topics)}, func(t *table) {
+				return r.show(view.BrokersAnswer{Brokers: list, Topics: len(topics)}, func(t *table) {
 					t.row("CLUSTER", "BROKER", "ADDRESSES")
 					for _, b := range list {
 						t.row(b.Cluster, b.Name, addresses(b.Addrs))
@@ -206,12 +201,6 @@ func newConfigSet(p *Process) *cobra.Command {
 	return c
 }
 
-// clientsAnswer has the form of the console's API.
-type clientsAnswer struct {
-	Total   int                `json:"total"`
-	Clients []admin.ClientLine `json:"clients"`
-}
-
 func newClient(p *Process) *cobra.Command {
 	r := &remote{p: p}
 	c := &cobra.Command{Use: "client", Short: "Show who is connected"}
@@ -235,7 +224,7 @@ func newClient(p *Process) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				list = slices.DeleteFunc(list, func(l admin.ClientLine) bool { return l.ID != args[0] })
+				list = slices.DeleteFunc(list, func(l view.ClientLine) bool { return l.ID != args[0] })
 				if len(list) == 0 {
 					return &admin.NotFound{What: "client", Name: args[0], Hint: "rocketd client list shows who is connected"}
 				}
@@ -246,11 +235,11 @@ func newClient(p *Process) *cobra.Command {
 	return c
 }
 
-func (r *remote) showClients(list []admin.ClientLine) error {
+func (r *remote) showClients(list []view.ClientLine) error {
 	if list == nil {
-		list = []admin.ClientLine{}
+		list = []view.ClientLine{}
 	}
-	return r.show(clientsAnswer{len(list), list}, func(t *table) {
+	return r.show(view.ClientsAnswer{Total: len(list), Clients: list}, func(t *table) {
 		t.row("CLIENT", "ROLE", "GROUP", "ADDRESS", "LANGUAGE", "VERSION", "SUBSCRIBES")
 		for i := range list {
 			c := &list[i]

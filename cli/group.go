@@ -10,26 +10,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rocketd/rocketd/admin"
+	"github.com/rocketd/rocketd/internal/view"
 )
 
-// groupsAnswer has the form of the console's API.
-type groupsAnswer struct {
-	Total  int           `json:"total"`
-	Groups []admin.Group `json:"groups"`
-}
-
 func newGroup(p *Process) *cobra.Command {
-	r := &remote{p: p}
-	c := &cobra.Command{
+	return newRemote(p, &cobra.Command{
 		Use:   "group",
 		Short: "List, show, create, change and delete consumer groups",
 		Example: `  rocketd group list                 lag and members of all groups
   rocketd group show billing         queue by queue
   rocketd group members billing      who works on what`,
-	}
-	r.register(c)
-	c.AddCommand(groupList(r), groupShow(r), groupMembers(r), groupPut(r, true), groupPut(r, false), groupDelete(r))
-	return c
+	}, func(r *remote) []*cobra.Command {
+		return []*cobra.Command{groupList(r), groupShow(r), groupMembers(r), groupPut(r, true), groupPut(r, false), groupDelete(r)}
+	})
 }
 
 func groupList(r *remote) *cobra.Command {
@@ -37,43 +30,36 @@ func groupList(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list [TEXT]", Short: "List groups whose names contain TEXT, with lag and members", Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return r.ask(func(ctx context.Context, a *admin.Admin) error {
+			return look(r, func(ctx context.Context, a *admin.Admin) (view.GroupsAnswer, error) {
 				list, err := a.Groups(ctx, admin.GroupQuery{Contains: strings.Join(args, ""), System: system}, r.progress("groups"))
-				if err != nil {
-					return err
-				}
-				return r.show(groupsAnswer{len(list), list}, func(t *table) {
-					t.row("GROUP", "MEMBERS", "MODEL", "LAG", "BEHIND", "DEAD", "TOPICS")
-					for i := range list {
-						g := &list[i]
-						var topics []string
-						for _, l := range g.Topics {
-							topics = append(topics, l.Topic)
-						}
-						t.row(g.Name, g.Members, dash(strings.ToLower(g.Model)), g.Lag, age(g.LagMs), g.DeadLetters, dash(strings.Join(topics, ",")))
-						for _, problem := range g.Problems {
-							t.line("  warning: " + problem)
-						}
-					}
-				})
-			})
+				return view.GroupsAnswer{Total: len(list), Groups: list}, err
+			}, printGroups)
 		},
 	}
 	c.Flags().BoolVar(&system, "system", false, "the brokers' own groups too")
 	return c
 }
 
+func printGroups(t *table, answer view.GroupsAnswer) {
+	t.row("GROUP", "MEMBERS", "MODEL", "LAG", "BEHIND", "DEAD", "TOPICS")
+	for i := range answer.Groups {
+		g := &answer.Groups[i]
+		var topics []string
+		for _, l := range g.Topics {
+			topics = append(topics, l.Topic)
+		}
+		t.row(g.Name, g.Members, dash(strings.ToLower(g.Model)), g.Lag, age(g.LagMs), g.DeadLetters, dash(strings.Join(topics, ",")))
+		for _, problem := range g.Problems {
+			t.line("  warning: " + problem)
+		}
+	}
+}
+
 func groupShow(r *remote) *cobra.Command {
 	return &cobra.Command{
 		Use: "show GROUP", Short: "Show a group: settings, members, progress in each queue", Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeGroups,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return r.ask(func(ctx context.Context, a *admin.Admin) error {
-				g, err := a.Group(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return r.show(g, func(t *table) { printGroup(t, g) })
-			})
+			return look(r, func(ctx context.Context, a *admin.Admin) (*admin.GroupDetail, error) { return a.Group(ctx, args[0]) }, printGroup)
 		},
 	}
 }
@@ -128,17 +114,14 @@ func groupMembers(r *remote) *cobra.Command {
 	return &cobra.Command{
 		Use: "members GROUP", Short: "Ask each member of a group which queues it works on", Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeGroups,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return r.ask(func(ctx context.Context, a *admin.Admin) error {
+			return look(r, func(ctx context.Context, a *admin.Admin) (membersAnswer, error) {
 				list, err := a.Members(ctx, args[0], r.progress("members"))
-				if err != nil {
-					return err
+				return membersAnswer{args[0], list}, err
+			}, func(t *table, answer membersAnswer) {
+				t.row("MEMBER", "ADDRESS", "LANGUAGE", "VERSION", "TOPIC", "QUEUES", "CACHED")
+				for i := range answer.Members {
+					printMember(t, &answer.Members[i])
 				}
-				return r.show(membersAnswer{args[0], list}, func(t *table) {
-					t.row("MEMBER", "ADDRESS", "LANGUAGE", "VERSION", "TOPIC", "QUEUES", "CACHED")
-					for i := range list {
-						printMember(t, &list[i])
-					}
-				})
 			})
 		},
 	}
@@ -166,24 +149,17 @@ func printMember(t *table, m *admin.Member) {
 func groupPut(r *remote, create bool) *cobra.Command {
 	var retries, retryQueues int32
 	var enabled, broadcast, ordered, fromMin bool
-	c := &cobra.Command{Use: "update GROUP", Short: "Change a group; what is not named stays", Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeGroups}
-	if create {
-		c.Use, c.Short, c.ValidArgsFunction = "create GROUP", "Create a group on all brokers", nil
-	}
+	c := putCommand("group", create, r.completeGroups)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		change := admin.GroupChange{
 			Name: args[0], RetryMaxTimes: given(c, "retries", &retries), RetryQueueNums: given(c, "retry-queues", &retryQueues), Enabled: given(c, "enabled", &enabled),
 			Broadcast: given(c, "broadcast", &broadcast), Ordered: given(c, "ordered", &ordered), FromMin: given(c, "from-first", &fromMin),
 		}
 		return r.ask(func(ctx context.Context, a *admin.Admin) error {
-			done, put := "changed", a.UpdateGroup
 			if create {
-				done, put = "created", a.CreateGroup
+				return r.done(a.CreateGroup(ctx, change), "group %s created", args[0])
 			}
-			if err := put(ctx, change); err != nil {
-				return err
-			}
-			return r.said("group %s %s", args[0], done)
+			return r.done(a.UpdateGroup(ctx, change), "group %s changed", args[0])
 		})
 	}
 	set := c.Flags()
@@ -198,26 +174,20 @@ func groupPut(r *remote, create bool) *cobra.Command {
 }
 
 func groupDelete(r *remote) *cobra.Command {
-	var yes, keep, force bool
-	c := &cobra.Command{
-		Use: "delete GROUP", Short: "Delete a group and its offsets", Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeGroups,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return r.ask(func(ctx context.Context, a *admin.Admin) error {
-				if !yes {
-					g, err := a.Group(ctx, args[0])
-					if err != nil {
-						return err
-					}
-					return &failure{code: ExitUsage, sentence: fmt.Sprintf("group %s has %d members and progress in %d topics, and deleting it cannot be undone: add --yes", g.Name, g.Members, len(g.Topics))}
-				}
-				if err := a.DeleteGroup(ctx, args[0], !keep, force); err != nil {
-					return err
-				}
-				return r.said("group %s deleted", args[0])
-			})
+	var keep, force bool
+	c := deleteCommand(r, deletion{
+		what: "group", short: "Delete a group and its offsets", complete: r.completeGroups,
+		loss: func(ctx context.Context, a *admin.Admin, name string) (string, error) {
+			g, err := a.Group(ctx, name)
+			if err != nil {
+				return "", err
+			}
+			return fmt.Sprintf("%d members and progress in %d topics", g.Members, len(g.Topics)), nil
 		},
-	}
-	c.Flags().BoolVar(&yes, "yes", false, "do it")
+		do: func(ctx context.Context, a *admin.Admin, name string) error {
+			return a.DeleteGroup(ctx, name, !keep, force)
+		},
+	})
 	c.Flags().BoolVar(&keep, "keep-offsets", false, "leave its offsets: a group of the same name goes on from there")
 	c.Flags().BoolVar(&force, "force", false, "even though it has members")
 	return c

@@ -14,12 +14,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rocketd/rocketd/admin"
+	"github.com/rocketd/rocketd/internal/view"
 )
 
 // messagesAnswer has the form of the console's API.
 type messagesAnswer struct {
 	By       string          `json:"by"`
 	Messages []admin.Message `json:"messages"`
+	// Min and Max are the queue's offsets when an offset was asked for.
+	Min int64 `json:"min"`
+	Max int64 `json:"max"`
 }
 
 func newMessage(p *Process) *cobra.Command {
@@ -134,7 +138,7 @@ func messageFind(r *remote) *cobra.Command {
 				if len(list) == 0 {
 					return &admin.NotFound{What: "message", Name: "with the key " + key + " in " + args[0]}
 				}
-				return r.showMessages("key", list)
+				return r.showMessages(messagesAnswer{By: "key", Messages: list})
 			})
 		},
 	}
@@ -158,7 +162,7 @@ func messageList(r *remote) *cobra.Command {
 			}
 			return r.ask(func(ctx context.Context, a *admin.Admin) error {
 				rng := admin.MessageRange{Topic: args[0], Queue: queue, Offset: given(c, "offset", &offset), FromMs: from, ToMs: to, Count: n}
-				list, err := a.Messages(ctx, rng, r.progress("queues"))
+				found, err := a.Messages(ctx, rng, r.progress("queues"))
 				if err != nil {
 					return err
 				}
@@ -169,7 +173,7 @@ func messageList(r *remote) *cobra.Command {
 				case from != 0 || to != 0:
 					by = "time"
 				}
-				return r.showMessages(by, list)
+				return r.showMessages(messagesAnswer{by, found.Messages, found.Min, found.Max})
 			})
 		},
 	}
@@ -180,14 +184,14 @@ func messageList(r *remote) *cobra.Command {
 	return c
 }
 
-func (r *remote) showMessages(by string, list []admin.Message) error {
-	if list == nil {
-		list = []admin.Message{}
+func (r *remote) showMessages(answer messagesAnswer) error {
+	if answer.Messages == nil {
+		answer.Messages = []admin.Message{}
 	}
-	return r.show(messagesAnswer{by, list}, func(t *table) {
+	return r.show(answer, func(t *table) {
 		t.row("STORED", "QUEUE", "OFFSET", "TAGS", "KEYS", "ID", "BODY")
-		for i := range list {
-			m := &list[i]
+		for i := range answer.Messages {
+			m := &answer.Messages[i]
 			t.row(stampOf(m.StoreMs), fmt.Sprintf("%s/%d", m.Broker, m.QueueID), m.Offset, dash(m.Tags), dash(m.Keys), m.ID, oneLine(m, 60))
 		}
 	})
@@ -203,10 +207,6 @@ func oneLine(m *admin.Message, most int) string {
 		return string(runes[:most]) + "…"
 	}
 	return text
-}
-
-type resendAnswer struct {
-	Resent []admin.Resent `json:"resent"`
 }
 
 func messageResend(r *remote) *cobra.Command {
@@ -225,7 +225,7 @@ letters until they expire: rocketd message list %DLQ%GROUP shows them with their
 				if err != nil {
 					return err
 				}
-				if err := r.show(resendAnswer{list}, func(t *table) {
+				if err := r.show(view.ResendAnswer{Resent: list}, func(t *table) {
 					t.row("DEAD LETTER", "SENT TO", "OFFSET", "ERROR")
 					for _, m := range list {
 						t.row(m.Offset, m.Topic, m.At, dash(m.Error))

@@ -14,33 +14,17 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/rocketd/rocketd/admin"
-	"github.com/rocketd/rocketd/conf"
 	"github.com/rocketd/rocketd/internal/clock"
+	"github.com/rocketd/rocketd/internal/view"
 	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/standalone"
+	"github.com/rocketd/rocketd/standalone/standalonetest"
 )
 
 // peer starts name server and broker in this process and returns a function that runs command lines against them.
 func peer(t *testing.T, sets ...string) func(stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	c, err := conf.Load(conf.Input{
-		Sets:    append([]string{"dataDir=" + t.TempDir(), "broker.listenPort=0", "namesrv.listenPort=0", "brokerName=broker-a"}, sets...),
-		Machine: conf.Machine{Hostname: "tester", CPUs: 1},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := standalone.Start(t.Context(), standalone.Options{Config: c})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		defer cancel()
-		if err := s.Close(ctx); err != nil {
-			t.Error(err)
-		}
-	})
+	s := standalonetest.Start(t, standalone.Options{}, sets...)
 	return func(stdin string, args ...string) (int, string, string) {
 		var out, log bytes.Buffer
 		if slices.Contains([]string{"topic", "group", "offset", "message", "client", "cluster", "send", "consume", "tail", "broker", "doctor"}, args[0]) ||
@@ -273,10 +257,10 @@ func TestJSONIsTheAPIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for schema, v := range map[string]any{
-		"Topic": admin.Topic{}, "TopicsAnswer": topicsAnswer{}, "TopicAnswer": admin.TopicDetail{}, "Queue": admin.Queue{}, "GroupLag": admin.GroupLag{},
-		"Group": admin.Group{}, "GroupsAnswer": groupsAnswer{}, "GroupAnswer": admin.GroupDetail{}, "Progress": admin.QueueProgress{}, "Client": admin.Client{},
-		"ClientLine": admin.ClientLine{}, "ClientsAnswer": clientsAnswer{}, "Message": admin.Message{}, "SendAnswer": admin.SendAnswer{}, "Resent": admin.Resent{},
-		"ResendAnswer": resendAnswer{}, "Registered": admin.Registered{}, "BrokersAnswer": brokersAnswer{},
+		"Topic": admin.Topic{}, "TopicsAnswer": topicsAnswer{}, "TopicAnswer": admin.TopicDetail{}, "Queue": admin.Queue{}, "GroupLag": view.GroupLag{},
+		"Group": view.Group{}, "GroupsAnswer": view.GroupsAnswer{}, "GroupAnswer": admin.GroupDetail{}, "Progress": admin.QueueProgress{}, "Client": view.Client{},
+		"ClientLine": view.ClientLine{}, "ClientsAnswer": view.ClientsAnswer{}, "Message": admin.Message{}, "SendAnswer": admin.SendAnswer{}, "Resent": view.Resent{},
+		"ResendAnswer": view.ResendAnswer{}, "Registered": view.Registered{}, "BrokersAnswer": view.BrokersAnswer{},
 	} {
 		if len(doc.Components.Schemas[schema].Properties) == 0 {
 			t.Errorf("%s is not in openapi.yaml", schema)

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rocketd/rocketd/admin"
-	"github.com/rocketd/rocketd/console"
+	"github.com/rocketd/rocketd/internal/view"
 	"github.com/rocketd/rocketd/message"
 )
 
@@ -52,8 +52,8 @@ topic, and the rest is read from the newest messages of their system topic ` + m
 
 // TimerList is the answer of timer ls.
 type TimerList struct {
-	NowMs  int64                  `json:"nowMs"`
-	Timers []console.PendingTimer `json:"timers"`
+	NowMs  int64               `json:"nowMs"`
+	Timers []view.PendingTimer `json:"timers"`
 	// More: there are others behind, or that were not read.
 	More bool `json:"more"`
 }
@@ -101,7 +101,7 @@ func (t *timerCommand) list(ctx context.Context, a *admin.Admin, limit int) (Tim
 	if t.http == "" {
 		return t.listBrokers(ctx, a, limit)
 	}
-	out := TimerList{Timers: []console.PendingTimer{}}
+	out := TimerList{Timers: []view.PendingTimer{}}
 	after := ""
 	for {
 		q := url.Values{"limit": {strconv.Itoa(min(limit-len(out.Timers), 1000))}}
@@ -111,7 +111,7 @@ func (t *timerCommand) list(ctx context.Context, a *admin.Admin, limit int) (Tim
 		if after != "" {
 			q.Set("after", after)
 		}
-		var page console.PendingAnswer
+		var page view.PendingAnswer
 		if err := t.get(ctx, "timers/pending", q, &page); err != nil {
 			return out, err
 		}
@@ -124,7 +124,7 @@ func (t *timerCommand) list(ctx context.Context, a *admin.Admin, limit int) (Tim
 }
 
 func (t *timerCommand) listBrokers(ctx context.Context, a *admin.Admin, limit int) (TimerList, error) {
-	out := TimerList{NowMs: a.NowMs(), Timers: []console.PendingTimer{}}
+	out := TimerList{NowMs: a.NowMs(), Timers: []view.PendingTimer{}}
 	waiting, err := a.WaitingTimers(ctx, t.read, t.progress("brokers"))
 	if err != nil {
 		return out, err
@@ -140,7 +140,7 @@ func (t *timerCommand) listBrokers(ctx context.Context, a *admin.Admin, limit in
 			break
 		}
 		queue, _ := strconv.ParseInt(m.Properties[message.KeyRealQueueID], 10, 32) // as the broker wrote it
-		out.Timers = append(out.Timers, console.PendingTimer{
+		out.Timers = append(out.Timers, view.PendingTimer{
 			DueMs: m.DueMs, LeavesMs: m.DueMs, EnqueuedMs: m.StoreMs, Topic: m.RealTopic, Queue: int32(queue), UniqueKey: m.UniqueKey, Tags: m.Tags,
 			Keys: m.Keys, Cancels: m.Properties[message.KeyTimerDelUniqueKey], Size: m.Size, ID: m.ID,
 		})

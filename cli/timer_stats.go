@@ -13,24 +13,25 @@ import (
 
 	"github.com/rocketd/rocketd/admin"
 	"github.com/rocketd/rocketd/console"
+	"github.com/rocketd/rocketd/internal/view"
 )
 
 // TimerStats is the answer of timer stats.
 type TimerStats struct {
-	NowMs     int64                `json:"nowMs"`
-	Pending   int64                `json:"pending"`
-	Behind    int64                `json:"behind"`    // stored and not in the wheel yet
-	NextDueMs int64                `json:"nextDueMs"` // 0: none is pending
-	OldestMs  int64                `json:"oldestMs"`  // when the oldest was enqueued or last rolled; 0: none is pending
-	BucketMs  int64                `json:"bucketMs"`
-	Slots     []console.Slot       `json:"slots"`
-	Topics    []console.TopicCount `json:"topics"`
+	NowMs     int64             `json:"nowMs"`
+	Pending   int64             `json:"pending"`
+	Behind    int64             `json:"behind"`    // stored and not in the wheel yet
+	NextDueMs int64             `json:"nextDueMs"` // 0: none is pending
+	OldestMs  int64             `json:"oldestMs"`  // when the oldest was enqueued or last rolled; 0: none is pending
+	BucketMs  int64             `json:"bucketMs"`
+	Slots     []view.Slot       `json:"slots"`
+	Topics    []view.TopicCount `json:"topics"`
 	// Lateness of what was delivered since the broker started; only the console tells it.
-	Lateness      []console.Lateness `json:"lateness"`
-	DelayLateness []console.Lateness `json:"delayLateness"`
-	MaxLatenessMs int64              `json:"maxLatenessMs"`
-	Delivered     int64              `json:"delivered"`
-	Cancelled     int64              `json:"cancelled"`
+	Lateness      []view.Lateness `json:"lateness"`
+	DelayLateness []view.Lateness `json:"delayLateness"`
+	MaxLatenessMs int64           `json:"maxLatenessMs"`
+	Delivered     int64           `json:"delivered"`
+	Cancelled     int64           `json:"cancelled"`
 	// Console: the console answered, so that all is known.
 	Console bool `json:"console"`
 	// Partial: not all messages of the system topic were read, so that slots, nextDueMs and oldestMs do not hold all timers.
@@ -79,7 +80,7 @@ func (t *timerCommand) stats(ctx context.Context, a *admin.Admin, by string) (Ti
 }
 
 func (t *timerCommand) statsOfBrokers(ctx context.Context, a *admin.Admin, by string) (TimerStats, error) {
-	s := TimerStats{NowMs: a.NowMs(), BucketMs: buckets[by], Slots: []console.Slot{}, Topics: []console.TopicCount{}, Lateness: []console.Lateness{}, DelayLateness: []console.Lateness{}}
+	s := TimerStats{NowMs: a.NowMs(), BucketMs: buckets[by], Slots: []view.Slot{}, Topics: []view.TopicCount{}, Lateness: []view.Lateness{}, DelayLateness: []view.Lateness{}}
 	states, err := a.TimerStates(ctx)
 	if err != nil {
 		return s, err
@@ -95,9 +96,9 @@ func (t *timerCommand) statsOfBrokers(ctx context.Context, a *admin.Admin, by st
 		}
 	}
 	for _, topic := range slices.Sorted(maps.Keys(topics)) {
-		s.Topics = append(s.Topics, console.TopicCount{Topic: topic, Count: topics[topic]})
+		s.Topics = append(s.Topics, view.TopicCount{Topic: topic, Count: topics[topic]})
 	}
-	slices.SortStableFunc(s.Topics, func(x, y console.TopicCount) int { return cmp.Compare(y.Count, x.Count) })
+	slices.SortStableFunc(s.Topics, func(x, y view.TopicCount) int { return cmp.Compare(y.Count, x.Count) })
 	waiting, err := a.WaitingTimers(ctx, t.read, t.progress("brokers"))
 	if err != nil {
 		return s, err
@@ -118,7 +119,7 @@ func (t *timerCommand) statsOfBrokers(ctx context.Context, a *admin.Admin, by st
 		}
 	}
 	for _, start := range slices.Sorted(maps.Keys(slots)) {
-		s.Slots = append(s.Slots, console.Slot{StartMs: start, Timers: slots[start]})
+		s.Slots = append(s.Slots, view.Slot{StartMs: start, Timers: slots[start]})
 	}
 	return s, nil
 }

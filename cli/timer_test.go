@@ -2,37 +2,19 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/rocketd/rocketd/conf"
 	"github.com/rocketd/rocketd/standalone"
+	"github.com/rocketd/rocketd/standalone/standalonetest"
 )
 
 // timersOf runs command lines against a broker with a console and awaits what they print.
 func timersOf(t *testing.T) (run func(args ...string) (int, string, string), httpAddr string) {
 	t.Helper()
-	c, err := conf.Load(conf.Input{
-		Sets:    []string{"dataDir=" + t.TempDir(), "broker.listenPort=0", "namesrv.listenPort=0", "brokerName=broker-a", "httpHost=127.0.0.1", "httpPort=0"},
-		Machine: conf.Machine{Hostname: "tester", CPUs: 1},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := standalone.Start(t.Context(), standalone.Options{Config: c, Console: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		defer cancel()
-		if err := s.Close(ctx); err != nil {
-			t.Error(err)
-		}
-	})
+	s := standalonetest.Start(t, standalone.Options{Console: true})
 	return func(args ...string) (int, string, string) {
 		var out, log bytes.Buffer
 		code := Run(Process{Args: args, Env: []string{"NAMESRV_ADDR=" + s.NamesrvAddr()}, Stdout: &out, Stderr: &log, Version: "test"})

@@ -19,17 +19,15 @@ type topicsAnswer struct {
 }
 
 func newTopic(p *Process) *cobra.Command {
-	r := &remote{p: p}
-	c := &cobra.Command{
+	return newRemote(p, &cobra.Command{
 		Use:   "topic",
 		Short: "List, show, create, change and delete topics",
 		Example: `  rocketd topic list
   rocketd topic create orders --queues 8 --type FIFO
   rocketd topic show orders --json`,
-	}
-	r.register(c)
-	c.AddCommand(topicList(r), topicShow(r), topicRoute(r), topicPut(r, true), topicPut(r, false), topicDelete(r))
-	return c
+	}, func(r *remote) []*cobra.Command {
+		return []*cobra.Command{topicList(r), topicShow(r), topicRoute(r), topicPut(r, true), topicPut(r, false), topicDelete(r)}
+	})
 }
 
 func topicList(r *remote) *cobra.Command {
@@ -41,24 +39,23 @@ func topicList(r *remote) *cobra.Command {
 			if !slices.Contains([]string{"", "all", "normal", "retry", "dead", "system"}, kind) {
 				return &failure{code: ExitUsage, sentence: fmt.Sprintf("--kind %q is none of all, normal, retry, dead, system", kind)}
 			}
-			return r.ask(func(ctx context.Context, a *admin.Admin) error {
+			return look(r, func(ctx context.Context, a *admin.Admin) (topicsAnswer, error) {
 				list, err := a.Topics(ctx, admin.TopicQuery{Kind: strings.TrimPrefix(kind, "all"), Contains: strings.Join(args, ""), Count: !quick}, r.progress("topics"))
-				if err != nil {
-					return err
-				}
-				return r.show(topicsAnswer{len(list), list}, func(t *table) {
-					t.row("TOPIC", "KIND", "TYPE", "QUEUES", "PERM", "MESSAGES", "BROKERS")
-					for i := range list {
-						v := &list[i]
-						t.row(v.Name, v.Kind, dash(v.Type), queuesText(v.Read, v.Write), permission(v.Perm), count(v.Messages), strings.Join(v.Brokers, ","))
-					}
-				})
-			})
+				return topicsAnswer{len(list), list}, err
+			}, printTopics)
 		},
 	}
 	c.Flags().StringVar(&kind, "kind", "normal", "normal, retry, dead, system or all")
 	c.Flags().BoolVar(&quick, "quick", false, "do not count messages, which asks for each topic")
 	return c
+}
+
+func printTopics(t *table, answer topicsAnswer) {
+	t.row("TOPIC", "KIND", "TYPE", "QUEUES", "PERM", "MESSAGES", "BROKERS")
+	for i := range answer.Topics {
+		v := &answer.Topics[i]
+		t.row(v.Name, v.Kind, dash(v.Type), queuesText(v.Read, v.Write), permission(v.Perm), count(v.Messages), strings.Join(v.Brokers, ","))
+	}
 }
 
 func dash(s string) string {
@@ -86,13 +83,7 @@ func topicShow(r *remote) *cobra.Command {
 	return &cobra.Command{
 		Use: "show TOPIC", Short: "Show a topic: its queues, and how far groups are in it", Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeTopics,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return r.ask(func(ctx context.Context, a *admin.Admin) error {
-				v, err := a.Topic(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return r.show(v, func(t *table) { printTopic(t, v) })
-			})
+			return look(r, func(ctx context.Context, a *admin.Admin) (*admin.TopicDetail, error) { return a.Topic(ctx, args[0]) }, printTopic)
 		},
 	}
 }
@@ -132,19 +123,18 @@ func topicRoute(r *remote) *cobra.Command {
 	return &cobra.Command{
 		Use: "route TOPIC", Short: "Show what clients are told: brokers, addresses and queues", Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeTopics,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return r.ask(func(ctx context.Context, a *admin.Admin) error {
+			return look(r, func(ctx context.Context, a *admin.Admin) (routeAnswer, error) {
 				list, err := a.Route(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return r.show(routeAnswer{args[0], list}, func(t *table) {
-					t.row("BROKER", "CLUSTER", "READ", "WRITE", "PERM", "ADDRESSES")
-					for _, q := range list {
-						t.row(q.Broker, q.Cluster, q.Read, q.Write, permission(q.Perm), addresses(q.Addrs))
-					}
-				})
-			})
+				return routeAnswer{args[0], list}, err
+			}, printRoute)
 		},
+	}
+}
+
+func printRoute(t *table, answer routeAnswer) {
+	t.row("BROKER", "CLUSTER", "READ", "WRITE", "PERM", "ADDRESSES")
+	for _, q := range answer.Queues {
+		t.row(q.Broker, q.Cluster, q.Read, q.Write, permission(q.Perm), addresses(q.Addrs))
 	}
 }
 
@@ -166,9 +156,8 @@ func topicPut(r *remote, create bool) *cobra.Command {
 	var perm, kind string
 	var order bool
 	var attributes, remove []string
-	c := &cobra.Command{Use: "update TOPIC", Short: "Change a topic; what is not named stays", Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeTopics}
+	c := putCommand("topic", create, r.completeTopics)
 	if create {
-		c.Use, c.Short, c.ValidArgsFunction = "create TOPIC", "Create a topic on all brokers", nil
 		c.Example = "  rocketd topic create orders --queues 8 --type FIFO"
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -195,14 +184,10 @@ func topicPut(r *remote, create bool) *cobra.Command {
 			return err
 		}
 		return r.ask(func(ctx context.Context, a *admin.Admin) error {
-			done, put := "changed", a.UpdateTopic
 			if create {
-				done, put = "created", a.CreateTopic
+				return r.done(a.CreateTopic(ctx, change), "topic %s created", args[0])
 			}
-			if err := put(ctx, change); err != nil {
-				return err
-			}
-			return r.said("topic %s %s", args[0], done)
+			return r.done(a.UpdateTopic(ctx, change), "topic %s changed", args[0])
 		})
 	}
 	set := c.Flags()
@@ -233,25 +218,15 @@ func pairs(texts []string, into map[string]string) error {
 }
 
 func topicDelete(r *remote) *cobra.Command {
-	var yes bool
-	c := &cobra.Command{
-		Use: "delete TOPIC", Short: "Delete a topic with its messages and offsets", Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeTopics,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return r.ask(func(ctx context.Context, a *admin.Admin) error {
-				if !yes {
-					v, err := a.Topic(ctx, args[0])
-					if err != nil {
-						return err
-					}
-					return &failure{code: ExitUsage, sentence: fmt.Sprintf("topic %s has %d messages and %d groups, and deleting it cannot be undone: add --yes", v.Name, v.Messages, len(v.Groups))}
-				}
-				if err := a.DeleteTopic(ctx, args[0]); err != nil {
-					return err
-				}
-				return r.said("topic %s deleted", args[0])
-			})
+	return deleteCommand(r, deletion{
+		what: "topic", short: "Delete a topic with its messages and offsets", complete: r.completeTopics,
+		loss: func(ctx context.Context, a *admin.Admin, name string) (string, error) {
+			v, err := a.Topic(ctx, name)
+			if err != nil {
+				return "", err
+			}
+			return fmt.Sprintf("%d messages and %d groups", v.Messages, len(v.Groups)), nil
 		},
-	}
-	c.Flags().BoolVar(&yes, "yes", false, "do it")
-	return c
+		do: func(ctx context.Context, a *admin.Admin, name string) error { return a.DeleteTopic(ctx, name) },
+	})
 }

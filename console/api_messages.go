@@ -5,8 +5,8 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strconv"
 
+	"github.com/rocketd/rocketd/internal/view"
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/store"
 )
@@ -18,29 +18,7 @@ const (
 )
 
 // Message is a stored message.
-type Message struct {
-	ID             string            `json:"id"` // offset message id
-	UniqueKey      string            `json:"uniqueKey"`
-	Topic          string            `json:"topic"`
-	QueueID        int32             `json:"queue"`
-	Offset         int64             `json:"offset"`
-	PhysicalOffset int64             `json:"physicalOffset"`
-	Size           int32             `json:"size"` // of the record
-	Type           string            `json:"type"`
-	Tags           string            `json:"tags"`
-	Keys           string            `json:"keys"`
-	BornMs         int64             `json:"bornMs"`
-	BornHost       string            `json:"bornHost"`
-	StoreMs        int64             `json:"storeMs"`
-	StoreHost      string            `json:"storeHost"`
-	Flag           int32             `json:"flag"`
-	SysFlag        int32             `json:"sysFlag"`
-	ReconsumeTimes int32             `json:"reconsumeTimes"`
-	RealTopic      string            `json:"realTopic"` // of one that waits in a system topic
-	DueMs          int64             `json:"dueMs"`     // of a delayed or timed one in its system topic; 0: none
-	Properties     map[string]string `json:"properties"`
-	Body           Body              `json:"body"`
-}
+type Message = view.Message
 
 // MessagesAnswer is what a search found.
 type MessagesAnswer struct {
@@ -222,7 +200,9 @@ func (s *search) byTime(from, to int64) (MessagesAnswer, error) {
 			return MessagesAnswer{}, err
 		}
 	}
-	slices.SortStableFunc(s.found, func(a, b Message) int { return cmp.Compare(a.StoreMs, b.StoreMs) })
+	slices.SortStableFunc(s.found, func(a, b Message) int {
+		return cmp.Or(cmp.Compare(a.StoreMs, b.StoreMs), cmp.Compare(a.PhysicalOffset, b.PhysicalOffset))
+	})
 	s.found = s.found[:min(len(s.found), s.count)]
 	return s.answer("time"), nil
 }
@@ -246,24 +226,8 @@ func (s *search) newestFirst() {
 
 // describeMessage copies a record out of the log.
 func (c *Console) describeMessage(r *message.Record, shown int) Message {
-	m := Message{
-		ID: message.OffsetMessageID(r.StoreHost, r.PhysicalOffset), Topic: clone(r.Topic), QueueID: r.QueueID, Offset: r.QueueOffset,
-		PhysicalOffset: r.PhysicalOffset, Size: r.Size, Type: string(message.TypeOf(r.Properties)), BornMs: r.BornTimestamp, BornHost: r.BornHost.String(),
-		StoreMs: r.StoreTimestamp, StoreHost: r.StoreHost.String(), Flag: r.Flag, SysFlag: r.SysFlag, ReconsumeTimes: r.ReconsumeTimes,
-		Properties: map[string]string{}, Body: describeBody(r.Body, r.SysFlag, shown),
-	}
-	r.Properties.Range(func(key, value string) bool {
-		m.Properties[clone(key)] = clone(value)
-		return true
-	})
-	m.UniqueKey, m.Tags, m.Keys = m.Properties[message.KeyUniqueKey], m.Properties[message.KeyTags], m.Properties[message.KeyKeys]
-	m.RealTopic = m.Properties[message.KeyRealTopic]
-	switch m.Topic {
-	case message.TopicTimer:
-		if ms, err := strconv.ParseInt(m.Properties[message.KeyTimerOutMs], 10, 64); err == nil {
-			m.DueMs = ms + 1
-		}
-	case message.TopicSchedule:
+	m := view.DescribeMessage(r, shown)
+	if m.Topic == message.TopicSchedule {
 		if q := c.o.Broker.Store().Queue(message.TopicSchedule, r.QueueID); q != nil {
 			if e, ok := q.Entry(r.QueueOffset); ok {
 				m.DueMs = e.TagsCode

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rocketd/rocketd/internal/view"
 	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/remoting/body"
 )
@@ -201,18 +202,11 @@ func (c *Console) warnings(*http.Request) (WarningsAnswer, error) {
 	return WarningsAnswer{Total: total, Warnings: list}, nil
 }
 
-// Registered is a broker that the name server knows.
-type Registered struct {
-	Name    string           `json:"name"`
-	Cluster string           `json:"cluster"`
-	Addrs   map[int64]string `json:"addrs"` // by broker id
-}
-
-// BrokersAnswer are the brokers of the name server of this process.
-type BrokersAnswer struct {
-	Brokers []Registered `json:"brokers"`
-	Topics  int          `json:"topics"`
-}
+// What the command line shows too.
+type (
+	Registered    = view.Registered
+	BrokersAnswer = view.BrokersAnswer
+)
 
 func (c *Console) brokers(*http.Request) (BrokersAnswer, error) {
 	out := BrokersAnswer{Brokers: []Registered{}}

@@ -10,29 +10,6 @@ import (
 	"github.com/rocketd/rocketd/timer"
 )
 
-// PendingTimer is one timer, or cancel of one, that is in the wheel.
-type PendingTimer struct {
-	DueMs      int64  `json:"dueMs"`    // when it is wanted
-	LeavesMs   int64  `json:"leavesMs"` // when it leaves its slot of the wheel: earlier than dueMs when it rolls
-	EnqueuedMs int64  `json:"enqueuedMs"`
-	Topic      string `json:"topic"` // where it goes; empty: its record cannot be read
-	Queue      int32  `json:"queue"`
-	UniqueKey  string `json:"uniqueKey"`
-	Tags       string `json:"tags"`
-	Keys       string `json:"keys"`
-	Cancels    string `json:"cancels"` // the unique key of the timer that it takes away; empty: it is a timer
-	Rolls      bool   `json:"rolls"`
-	Size       int32  `json:"size"`
-	ID         string `json:"id"` // of the message that waits
-}
-
-// PendingAnswer is a page of pending timers, those that leave their slots first first.
-type PendingAnswer struct {
-	NowMs  int64          `json:"nowMs"`
-	Timers []PendingTimer `json:"timers"`
-	Next   string         `json:"next"` // parameter after of the next page; empty: this is the last one
-}
-
 func (c *Console) pendingTimers(r *http.Request) (PendingAnswer, error) {
 	values := r.URL.Query()
 	q := timer.ListQuery{}
@@ -92,19 +69,19 @@ func (c *Console) pendingTimer(p *timer.PendingTimer) PendingTimer {
 	r.Properties.Range(func(key, value string) bool {
 		switch key {
 		case message.KeyRealTopic:
-			t.Topic = clone(value)
+			t.Topic = strings.Clone(value)
 		case message.KeyRealQueueID:
 			if n, err := strconv.ParseInt(value, 10, 32); err == nil {
 				t.Queue = int32(n)
 			}
 		case message.KeyUniqueKey:
-			t.UniqueKey = clone(value)
+			t.UniqueKey = strings.Clone(value)
 		case message.KeyTags:
-			t.Tags = clone(value)
+			t.Tags = strings.Clone(value)
 		case message.KeyKeys:
-			t.Keys = clone(value)
+			t.Keys = strings.Clone(value)
 		case message.KeyTimerDelUniqueKey:
-			t.Cancels = clone(value)
+			t.Cancels = strings.Clone(value)
 		case message.KeyTimerOutMs:
 			if ms, err := strconv.ParseInt(value, 10, 64); err == nil && p.Rolls {
 				t.DueMs = ms + 1

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rocketd/rocketd/internal/view"
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/remoting"
 )
@@ -163,18 +164,11 @@ type ResendRequest struct {
 	Offsets []int64 `json:"offsets"` // in queue 0 of its dead-letter topic
 }
 
-// Resent is what became of one of them.
-type Resent struct {
-	Offset int64  `json:"offset"`
-	Topic  string `json:"topic"` // where it went
-	At     int64  `json:"at"`    // its offset there
-	Error  string `json:"error"` // empty: it was sent
-}
-
-// ResendAnswer tells of each.
-type ResendAnswer struct {
-	Resent []Resent `json:"resent"`
-}
+// What the command line shows too.
+type (
+	Resent       = view.Resent
+	ResendAnswer = view.ResendAnswer
+)
 
 func (c *Console) resend(r *http.Request) (ResendAnswer, error) {
 	req, err := decode[ResendRequest](r)

@@ -5,9 +5,11 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rocketd/rocketd/internal/relay"
+	"github.com/rocketd/rocketd/internal/view"
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/store"
 	"github.com/rocketd/rocketd/timer"
@@ -20,12 +22,14 @@ const (
 	maxSlots      = 2000
 )
 
-// Slot is what falls due in one stretch of time.
-type Slot struct {
-	StartMs int64 `json:"startMs"`
-	Timers  int64 `json:"timers"`
-	Delays  int64 `json:"delays"`
-}
+// What the command line shows too.
+type (
+	Slot          = view.Slot
+	Lateness      = view.Lateness
+	TopicCount    = view.TopicCount
+	PendingTimer  = view.PendingTimer
+	PendingAnswer = view.PendingAnswer
+)
 
 // Level is what waits in a delay level.
 type Level struct {
@@ -33,12 +37,6 @@ type Level struct {
 	DelayMs   int64 `json:"delayMs"`
 	Count     int64 `json:"count"`
 	NextDueMs int64 `json:"nextDueMs"` // 0: nothing waits
-}
-
-// Lateness counts what was delivered at most Ms late, and later than the class before; Ms -1: the rest.
-type Lateness struct {
-	Ms    int64 `json:"ms"`
-	Count int64 `json:"count"`
 }
 
 // TimersAnswer is the timeline of timers and delays.
@@ -61,12 +59,6 @@ type TimersAnswer struct {
 	Stats         timer.Stats `json:"stats"`
 	TimerLateness []Lateness  `json:"timerLateness"`
 	DelayLateness []Lateness  `json:"delayLateness"`
-}
-
-// TopicCount is a topic and what waits for it.
-type TopicCount struct {
-	Topic string `json:"topic"`
-	Count int64  `json:"count"`
 }
 
 func (c *Console) timers(r *http.Request) (TimersAnswer, error) {
@@ -111,7 +103,7 @@ func (c *Console) timers(r *http.Request) (TimersAnswer, error) {
 	out.Slots = out.Slots[:min(len(out.Slots), maxSlots)]
 	for _, name := range sortedKeys(topics) {
 		if topics[name] > 0 {
-			out.Topics = append(out.Topics, TopicCount{name, topics[name]})
+			out.Topics = append(out.Topics, TopicCount{Topic: name, Count: topics[name]})
 		}
 	}
 	slices.SortStableFunc(out.Topics, func(a, b TopicCount) int { return cmp.Compare(b.Count, a.Count) })
@@ -177,7 +169,7 @@ func (c *Console) waitingMessage(w waiting, topic string, whole bool) (Message, 
 		return Message{}, false
 	}
 	if !whole {
-		return Message{RealTopic: clone(name)}, true
+		return Message{RealTopic: strings.Clone(name)}, true
 	}
 	m := c.describeMessage(&r, 0)
 	m.DueMs = w.due
@@ -190,7 +182,7 @@ func latenessOf(classes []relay.LatenessClass) []Lateness {
 		if class.Ms == math.MaxInt64 {
 			class.Ms = -1
 		}
-		out = append(out, Lateness{class.Ms, class.Count})
+		out = append(out, Lateness{Ms: class.Ms, Count: class.Count})
 	}
 	return out
 }
@@ -251,7 +243,7 @@ func (c *Console) deadLetters(r *http.Request) (DeadLettersAnswer, error) {
 	out := DeadLettersAnswer{Groups: []TopicCount{}, Group: r.URL.Query().Get("group"), Messages: []Message{}}
 	for _, d := range c.o.Broker.DeadLetters() {
 		if len(out.Groups) < maxNames {
-			out.Groups = append(out.Groups, TopicCount{d.Topic, d.Count})
+			out.Groups = append(out.Groups, TopicCount{Topic: d.Topic, Count: d.Count})
 		}
 	}
 	if out.Group == "" {

@@ -2,42 +2,33 @@ package console
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rocketd/rocketd/broker"
+	"github.com/rocketd/rocketd/internal/view"
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/remoting"
 )
 
-// Topic is one line of the list of topics.
-type Topic struct {
-	Name     string `json:"name"`
-	Kind     string `json:"kind"` // normal, retry, dead or system
-	Type     string `json:"type"` // the attribute message.type; empty: none
-	Read     int32  `json:"readQueues"`
-	Write    int32  `json:"writeQueues"`
-	Perm     int32  `json:"perm"` // 4 read, 2 write
-	Order    bool   `json:"order"`
-	Messages int64  `json:"messages"` // that are still there
-	Max      int64  `json:"max"`      // ever put
-}
+// What the command line shows too.
+type (
+	Topic         = view.Topic
+	Queue         = view.Queue
+	GroupLag      = view.GroupLag
+	Group         = view.Group
+	GroupsAnswer  = view.GroupsAnswer
+	Client        = view.Client
+	ClientLine    = view.ClientLine
+	ClientsAnswer = view.ClientsAnswer
+)
 
 // TopicsAnswer is a list of topics.
 type TopicsAnswer struct {
 	Total  int     `json:"total"`
 	Topics []Topic `json:"topics"`
-}
-
-// Queue is a queue of a topic.
-type Queue struct {
-	ID       int32 `json:"id"`
-	Min      int64 `json:"min"`
-	Max      int64 `json:"max"`
-	NewestMs int64 `json:"newestMs"` // store time of the newest message; -1: none
-	OldestMs int64 `json:"oldestMs"`
 }
 
 // TopicAnswer is one topic.
@@ -48,32 +39,9 @@ type TopicAnswer struct {
 	Groups     []GroupLag        `json:"groups"`
 }
 
-// GroupLag is how far a group is in a topic.
-type GroupLag struct {
-	Group     string `json:"group"`
-	Topic     string `json:"topic"`
-	Online    bool   `json:"online"`
-	Lag       int64  `json:"lag"`
-	InFlight  int64  `json:"inFlight"`
-	LagMs     int64  `json:"lagMs"`     // age of the oldest message not committed
-	Committed bool   `json:"committed"` // it has an offset in some queue
-}
-
-func kindOfTopic(name string) string {
-	switch {
-	case message.IsRetryTopic(name):
-		return "retry"
-	case message.IsDLQTopic(name):
-		return "dead"
-	case message.IsSystemTopic(name):
-		return "system"
-	}
-	return "normal"
-}
-
 func (c *Console) topics(r *http.Request) (TopicsAnswer, error) {
 	kind := r.URL.Query().Get("kind")
-	names := slices.DeleteFunc(c.o.Broker.Topics(), func(name string) bool { return kind != "" && kind != kindOfTopic(name) })
+	names := slices.DeleteFunc(c.o.Broker.Topics(), func(name string) bool { return kind != "" && kind != c.kindOf(name) })
 	names, total := choose(r, names)
 	out := TopicsAnswer{Total: total, Topics: make([]Topic, 0, len(names))}
 	for _, name := range names {
@@ -84,6 +52,13 @@ func (c *Console) topics(r *http.Request) (TopicsAnswer, error) {
 	return out, nil
 }
 
+func (c *Console) kindOf(topic string) string {
+	if self := c.o.Broker.Listed(); view.OwnTopic(topic, self.Name, self.Cluster) {
+		return "system"
+	}
+	return view.KindOf(topic)
+}
+
 // describeTopic reads a topic and its queues; false when there is none.
 func (c *Console) describeTopic(name string) (t Topic, queues []Queue, ok bool) {
 	config := c.o.Broker.Topic(name)
@@ -91,7 +66,7 @@ func (c *Console) describeTopic(name string) (t Topic, queues []Queue, ok bool) 
 		return t, nil, false
 	}
 	t = Topic{
-		Name: name, Kind: kindOfTopic(name), Type: config.Attributes[message.AttributeMessageType], Read: config.ReadQueueNums,
+		Name: name, Kind: c.kindOf(name), Type: config.Attributes[message.AttributeMessageType], Read: config.ReadQueueNums,
 		Write: config.WriteQueueNums, Perm: config.Perm, Order: config.Order,
 	}
 	for id := range max(config.ReadQueueNums, config.WriteQueueNums) {
@@ -115,7 +90,8 @@ func (c *Console) topic(r *http.Request) (TopicAnswer, error) {
 	if !ok {
 		return TopicAnswer{}, missing("there is no topic " + quoted(name))
 	}
-	out := TopicAnswer{Topic: t, Queues: orEmpty(queues), Attributes: c.o.Broker.Topic(name).Attributes, Groups: []GroupLag{}}
+	out := TopicAnswer{Topic: t, Queues: orEmpty(queues), Attributes: map[string]string{}, Groups: []GroupLag{}}
+	maps.Copy(out.Attributes, c.o.Broker.Topic(name).Attributes)
 	for _, group := range c.o.Broker.GroupsOf(name) {
 		out.Groups = append(out.Groups, c.lag(group, name))
 	}
@@ -132,61 +108,16 @@ func (c *Console) lag(group, topic string) GroupLag {
 	}
 }
 
-// Group is one line of the list of groups.
-type Group struct {
-	Name        string     `json:"name"`
-	System      bool       `json:"system"`
-	Online      bool       `json:"online"`
-	ConsumeType string     `json:"consumeType"`
-	Model       string     `json:"messageModel"`
-	Members     int        `json:"members"`
-	Lag         int64      `json:"lag"`
-	LagMs       int64      `json:"lagMs"`
-	DeadLetters int64      `json:"deadLetters"`
-	Topics      []GroupLag `json:"topics"`
-	Problems    []string   `json:"problems"`
-}
-
-// GroupsAnswer is a list of groups.
-type GroupsAnswer struct {
-	Total  int     `json:"total"`
-	Groups []Group `json:"groups"`
-}
-
-// Client is one connection.
-type Client struct {
-	ID            string   `json:"id"`
-	Address       string   `json:"address"`
-	Language      string   `json:"language"`
-	Version       string   `json:"version"`
-	HeartbeatMs   int64    `json:"heartbeatMs"`
-	Subscriptions []string `json:"subscriptions"`
-}
-
 // Progress is how far a group is in one queue.
 type Progress struct {
-	Topic     string `json:"topic"`
-	QueueID   int32  `json:"queue"`
-	Min       int64  `json:"min"`
-	Max       int64  `json:"max"`
-	Committed int64  `json:"committed"` // -1: nothing is known
-	Pulled    int64  `json:"pulled"`
-	Lag       int64  `json:"lag"`
-	InFlight  int64  `json:"inFlight"`
-	LagMs     int64  `json:"lagMs"`
-	LockedBy  string `json:"lockedBy"` // client id of an ordered consumer; empty: nobody
+	view.Progress
+	LockedBy string `json:"lockedBy"` // client id of an ordered consumer; empty: nobody
 }
 
 // GroupAnswer is one group.
 type GroupAnswer struct {
-	Group
-	FromWhere     string            `json:"fromWhere"`
-	RetryMaxTimes int32             `json:"retryMaxTimes"` // -1: the group has no configuration
-	Enabled       bool              `json:"consumeEnable"`
-	Ordered       bool              `json:"consumeMessageOrderly"`
-	Subscriptions map[string]string `json:"subscriptions"`
-	Clients       []Client          `json:"clients"`
-	Queues        []Progress        `json:"queues"`
+	view.GroupDetail
+	Queues []Progress `json:"queues"`
 }
 
 func (c *Console) groups(r *http.Request) (GroupsAnswer, error) {
@@ -200,56 +131,46 @@ func (c *Console) groups(r *http.Request) (GroupsAnswer, error) {
 	at := 0
 	for i := range all {
 		if at < len(names) && all[i].Name == names[at] {
-			out.Groups = append(out.Groups, c.describeGroup(&all[i]))
+			out.Groups = append(out.Groups, c.describeGroup(&all[i]).Group)
 			at++
 		}
 	}
 	return out, nil
 }
 
-func (c *Console) describeGroup(g *broker.Group) Group {
-	out := Group{
-		Name: g.Name, System: message.IsSystemGroup(g.Name) || message.IsPredefinedGroup(g.Name), Online: g.Online, ConsumeType: g.ConsumeType,
-		Model: g.MessageModel, Members: len(g.Members), Topics: []GroupLag{}, Problems: problemsOf(g),
-	}
-	since := int64(0)
+func (c *Console) describeGroup(g *broker.Group) view.GroupDetail {
+	out := view.NewGroupDetail(g.Name)
+	out.Online, out.ConsumeType, out.Model, out.FromWhere = g.Online, g.ConsumeType, g.MessageModel, g.FromWhere
+	out.Clients, out.Problems = membersOf(g)
+	out.Members = len(out.Clients)
 	for _, topic := range g.Topics {
-		lag := c.lag(g.Name, topic)
-		out.Topics = append(out.Topics, lag)
-		out.Lag += lag.Lag
-		since = max(since, lag.LagMs)
+		out.Add(c.lag(g.Name, topic))
 	}
-	out.LagMs = since
 	if queue := c.o.Broker.Store().Queue(message.DLQTopic(g.Name), 0); queue != nil {
 		out.DeadLetters = queue.MaxOffset() - queue.MinOffset()
+	}
+	if g.Subscriptions != nil {
+		out.Subscriptions = g.Subscriptions
+	}
+	if g.Config != nil {
+		out.RetryMaxTimes, out.RetryQueueNums = g.Config.RetryMaxTimes, g.Config.RetryQueueNums
+		out.Enabled, out.Broadcast, out.Ordered = g.Config.ConsumeEnable, g.Config.ConsumeBroadcastEnable, g.Config.ConsumeMessageOrderly
 	}
 	return out
 }
 
-// problemsOf says what is wrong with the members of a group.
-func problemsOf(g *broker.Group) []string {
-	problems := []string{}
-	ids := map[string]int{}
+// membersOf are the connections of a group, and what is wrong with them.
+func membersOf(g *broker.Group) (members []Client, problems []string) {
+	members = make([]Client, len(g.Members))
 	for i := range g.Members {
-		ids[g.Members[i].ClientID]++
+		members[i] = clientOf(&g.Members[i].Member)
+		members[i].Subscriptions = g.Members[i].Subscriptions // nil: it did not say
 	}
-	for _, id := range sortedKeys(ids) {
-		if n := ids[id]; n > 1 {
-			problems = append(problems, "client id "+id+" is used by "+strconv.Itoa(n)+" connections: they take the same queues")
-		}
+	problems = view.ProblemsOf(members)
+	for i := range members {
+		members[i].Subscriptions = orEmpty(members[i].Subscriptions)
 	}
-	var first *broker.GroupMember
-	for i := range g.Members {
-		m := &g.Members[i]
-		switch {
-		case m.Subscriptions == nil:
-		case first == nil:
-			first = m
-		case !slices.Equal(first.Subscriptions, m.Subscriptions):
-			return append(problems, "members subscribe differently: "+first.ClientID+" "+strings.Join(first.Subscriptions, ", ")+"; "+m.ClientID+" "+strings.Join(m.Subscriptions, ", "))
-		}
-	}
-	return problems
+	return members, problems
 }
 
 func (c *Console) group(r *http.Request) (GroupAnswer, error) {
@@ -258,23 +179,15 @@ func (c *Console) group(r *http.Request) (GroupAnswer, error) {
 	if g.Config == nil && !g.Online && len(g.Topics) == 0 {
 		return GroupAnswer{}, missing("there is no group " + quoted(name))
 	}
-	out := GroupAnswer{Group: c.describeGroup(&g), FromWhere: g.FromWhere, RetryMaxTimes: -1, Subscriptions: g.Subscriptions, Clients: []Client{}, Queues: []Progress{}}
-	if g.Config != nil {
-		out.RetryMaxTimes, out.Enabled, out.Ordered = g.Config.RetryMaxTimes, g.Config.ConsumeEnable, g.Config.ConsumeMessageOrderly
-	}
-	for i := range g.Members {
-		client := clientOf(&g.Members[i].Member)
-		client.Subscriptions = orEmpty(g.Members[i].Subscriptions)
-		out.Clients = append(out.Clients, client)
-	}
+	out := GroupAnswer{GroupDetail: c.describeGroup(&g), Queues: []Progress{}}
 	locks := c.o.Broker.QueueLocks(name)
 	now := c.o.Clock.NowMs()
 	for _, topic := range g.Topics {
 		for _, q := range c.o.Broker.Progress(name, topic) {
-			p := Progress{
+			p := Progress{Progress: view.Progress{
 				Topic: topic, QueueID: q.QueueID, Min: q.Min, Max: q.Max, Committed: q.Committed, Pulled: q.Pulled, Lag: q.Lag, InFlight: q.InFlight,
 				LagMs: age(q.WaitingSinceMs, now),
-			}
+			}}
 			for _, lock := range locks {
 				if lock.Topic == topic && lock.QueueID == q.QueueID {
 					p.LockedBy = lock.ClientID
@@ -295,29 +208,13 @@ func clientOf(m *broker.Member) Client {
 	}
 }
 
-// ClientLine is one line of the list of clients.
-type ClientLine struct {
-	Client
-	Role     string   `json:"role"` // consumer or producer
-	Group    string   `json:"group"`
-	Problems []string `json:"problems"`
-}
-
-// ClientsAnswer lists clients, those with problems first.
-type ClientsAnswer struct {
-	Total   int          `json:"total"`
-	Clients []ClientLine `json:"clients"`
-}
-
 func (c *Console) clients(r *http.Request) (ClientsAnswer, error) {
 	out := ClientsAnswer{Clients: []ClientLine{}}
 	for _, name := range c.o.Broker.ConsumerGroups() {
 		g := c.o.Broker.Group(name)
-		problems := problemsOf(&g)
-		for i := range g.Members {
-			line := ClientLine{Client: clientOf(&g.Members[i].Member), Role: "consumer", Group: name, Problems: problems}
-			line.Subscriptions = orEmpty(g.Members[i].Subscriptions)
-			out.Clients = append(out.Clients, line)
+		members, problems := membersOf(&g)
+		for i := range members {
+			out.Clients = append(out.Clients, ClientLine{Client: members[i], Role: "consumer", Group: name, Problems: problems})
 		}
 	}
 	for _, name := range c.o.Broker.ProducerGroups() {

@@ -23,8 +23,10 @@ import (
 	"github.com/rocketd/rocketd/conf"
 	"github.com/rocketd/rocketd/console"
 	"github.com/rocketd/rocketd/internal/vfs"
+	"github.com/rocketd/rocketd/internal/view"
 	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/standalone"
+	"github.com/rocketd/rocketd/standalone/standalonetest"
 )
 
 // gnet keeps a pool of its own from the start of the process; it is there before any test.
@@ -41,33 +43,12 @@ type site struct {
 
 func open(t *testing.T, role conf.Role, sets ...string) *site {
 	t.Helper()
-	c, err := conf.Load(conf.Input{
-		Role: role,
-		Sets: append([]string{
-			"dataDir=" + t.TempDir(), "broker.listenPort=0", "namesrv.listenPort=0", "httpPort=0", "brokerName=tester", "topics=orders:2;audit:1", "groups=billing:3",
-		}, sets...),
-		Machine: conf.Machine{Hostname: "tester", CPUs: 1},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	x := &site{T: t, log: logrus.New(), client: &http.Client{Transport: &http.Transport{}}}
 	x.log.SetOutput(io.Discard)
-	x.s, err = standalone.Start(t.Context(), standalone.Options{
-		Config: c, Role: role, Console: true, Version: "v1", Log: logrus.NewEntry(x.log), FS: vfs.NewMem(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x.s = standalonetest.Start(t, standalone.Options{Role: role, Console: true, Version: "v1", Log: logrus.NewEntry(x.log), FS: vfs.NewMem()},
+		append([]string{"brokerName=tester", "topics=orders:2;audit:1", "groups=billing:3"}, sets...)...)
 	x.base = "http://" + x.s.HTTPAddr()
-	t.Cleanup(func() {
-		x.client.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		defer cancel()
-		if err := x.s.Close(ctx); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(x.client.CloseIdleConnections)
 	return x
 }
 
@@ -503,7 +484,7 @@ func TestOpenAPI(t *testing.T) {
 		console.ClientLine{},
 		console.ClientsAnswer{},
 		console.Message{},
-		console.Body{},
+		view.Body{},
 		console.MessagesAnswer{},
 		console.SendRequest{},
 		console.SendAnswer{},

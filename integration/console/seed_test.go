@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	rocketmq "github.com/apache/rocketmq-client-go/v2"
 	"github.com/apache/rocketmq-client-go/v2/consumer"
@@ -14,8 +13,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/rocketd/rocketd/conf"
 	"github.com/rocketd/rocketd/standalone"
+	"github.com/rocketd/rocketd/standalone/standalonetest"
 )
 
 // startSeeded starts a broker with a console and gives it producers, a consumer that fails now and then, timers, delays and an
@@ -23,29 +22,10 @@ import (
 func startSeeded(t *testing.T) *standalone.Standalone {
 	t.Helper()
 	rlog.SetLogLevel("fatal")
-	c, err := conf.Load(conf.Input{
-		Sets: []string{
-			"dataDir=" + t.TempDir(), "broker.listenPort=0", "namesrv.listenPort=0", "httpPort=0", "topics=orders:4;payments:2;audit:1", "groups=billing:0",
-			"transactionCheckInterval=2000", "transactionCheckMax=1000",
-		},
-		Machine: conf.Machine{Hostname: "tester", CPUs: 1},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	log := logrus.New()
 	log.SetOutput(t.Output())
-	s, err := standalone.Start(t.Context(), standalone.Options{Config: c, Console: true, Version: "test", Log: logrus.NewEntry(log)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		defer cancel()
-		if err := s.Close(ctx); err != nil {
-			t.Error(err)
-		}
-	})
+	s := standalonetest.Start(t, standalone.Options{Console: true, Version: "test", Log: logrus.NewEntry(log)}, "brokerName=tester", "topics=orders:4;payments:2;audit:1",
+		"groups=billing:0", "transactionCheckInterval=2000", "transactionCheckMax=1000")
 	log.WithField("group", "billing").Warn("a warning for the page")
 	seed(t, s.NamesrvAddr())
 	return s

@@ -1,5 +1,3 @@
-// Package view turns the bodies of messages into what people read: text, JSON or a hex dump, unpacked where they are compressed.
-// It has no state; its functions are safe for concurrent use.
 package view
 
 import (
