@@ -77,10 +77,12 @@ func (e *goEnv) instance() string {
 	return fmt.Sprintf("%s_%d_%d", e.name, os.Getpid(), e.instances)
 }
 
-func (e *goEnv) producer(t *testing.T) rocketmq.Producer {
+func (e *goEnv) producer(t *testing.T, options ...producer.Option) rocketmq.Producer {
 	t.Helper()
-	p, err := rocketmq.NewProducer(producer.WithNameServer([]string{e.namesrv}), producer.WithGroupName("P_"+e.name),
-		producer.WithInstanceName(e.instance()), producer.WithRetry(2), producer.WithSendMsgTimeout(10*time.Second))
+	p, err := rocketmq.NewProducer(append([]producer.Option{
+		producer.WithNameServer([]string{e.namesrv}), producer.WithGroupName("P_" + e.name),
+		producer.WithInstanceName(e.instance()), producer.WithRetry(2), producer.WithSendMsgTimeout(10 * time.Second),
+	}, options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,14 +108,21 @@ func (e *goEnv) send(t *testing.T, p rocketmq.Producer, bodies ...string) {
 
 // inbox collects what a Go consumer gets.
 type inbox struct {
+	told func(*primitive.MessageExt) // each message, when it is set
+
 	mu       sync.Mutex
-	messages []*primitive.MessageExt
+	messages []*primitive.MessageExt // guarded by mu
 }
 
 func (i *inbox) consume(_ context.Context, ms ...*primitive.MessageExt) (consumer.ConsumeResult, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.messages = append(i.messages, ms...)
+	for _, m := range ms {
+		if i.told != nil {
+			i.told(m)
+		}
+	}
 	return consumer.ConsumeSuccess, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,17 +24,19 @@ import (
 // TestRestartUnderLoad stops the only broker gracefully while Java and Go clients send in order and consume, and starts it again: they go on
 // by themselves, nothing acknowledged is lost, order is kept. Apache goes through the same.
 func TestRestartUnderLoad(t *testing.T) {
+	t.Parallel() // beside TestKilledOrderlyConsumer
 	peer.NeedJava(t)
 	rlog.SetLogLevel("fatal")
 	var mu sync.Mutex
-	seen := map[string]map[string]peer.Scenario{} // by client, then by broker
+	seen := map[[2]string]map[string]peer.Scenario{} // by client and story, then by broker
 	note := func(client, broker string, s peer.Scenario) {
 		mu.Lock()
 		defer mu.Unlock()
-		if seen[client] == nil {
-			seen[client] = map[string]peer.Scenario{}
+		of := [2]string{client, s.Name}
+		if seen[of] == nil {
+			seen[of] = map[string]peer.Scenario{}
 		}
-		seen[client][broker] = s
+		seen[of][broker] = s
 	}
 	brokers, versions := []string{"apache", "rocketd"}, peer.ClientVersions
 	if os.Getenv(tableVariable) == "" { // the comparison is a long one
@@ -47,10 +50,19 @@ func TestRestartUnderLoad(t *testing.T) {
 			c = peer.StartRocketd(t, t.TempDir())
 		}
 		var wait sync.WaitGroup
+		var asked atomic.Int32
+		watch := peer.Watch{See: func(line string) {
+			if line == "ASKED" {
+				asked.Add(1)
+			}
+		}}
 		for _, version := range versions {
 			wait.Go(func() {
-				run := peer.ScenarioRun{Version: version, Namesrv: c.Namesrv, Prefix: "r" + strings.ReplaceAll(version, ".", ""), Only: []string{"restart_load"}}
-				note("Java "+version, broker, peer.RunScenarios(t, run)["restart_load"])
+				run := peer.ScenarioRun{Watch: watch, Version: version, Namesrv: c.Namesrv, Prefix: "r" + strings.ReplaceAll(version, ".", ""), Only: []string{"restart_load", "restart_query"}}
+				for name, s := range peer.RunScenarios(t, run) {
+					s.Name = name
+					note("Java "+version, broker, s)
+				}
 			})
 		}
 		story := &goRestart{namesrv: c.Namesrv}
@@ -63,6 +75,7 @@ func TestRestartUnderLoad(t *testing.T) {
 		for _, topic := range topics { // all are sending
 			await(t, 90*time.Second, "messages in "+topic, func() bool { return stored(client, c.Broker, topic) > 40 })
 		}
+		await(t, 90*time.Second, "queries before the restart", func() bool { return int(asked.Load()) == len(versions) })
 		c.StopBroker(t)
 		time.Sleep(time.Second)
 		if broker == "apache" {
@@ -80,13 +93,14 @@ func TestRestartUnderLoad(t *testing.T) {
 		wait.Wait()
 		c.Stop(t)
 	}
-	for client, by := range seen {
+	for of, by := range seen {
+		client, story := of[0], of[1]
 		addRow(client, by["apache"], by["rocketd"])
-		t.Run(client, func(t *testing.T) {
+		t.Run(client+" "+story, func(t *testing.T) {
 			if len(brokers) == 1 {
-				by["apache"] = peer.Scenario{Name: "restart_load", OK: true}
+				by["apache"] = peer.Scenario{Name: story, OK: true}
 			}
-			compare(t, by["apache"], map[string]peer.Scenario{"restart_load": by["rocketd"]})
+			compare(t, by["apache"], map[string]peer.Scenario{story: by["rocketd"]})
 		})
 	}
 	writeTable(t)

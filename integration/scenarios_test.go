@@ -63,9 +63,25 @@ func TestJavaScenarios(t *testing.T) {
 				addRow("Java "+version, want[name], got[name])
 				t.Run(name, func(t *testing.T) { compare(t, want[name], got) })
 			}
+			warned := logLine(rocketd.Log(), "subscribe differently", "G_"+prefix+"_conflict_c")
+			for _, part := range []string{"client=", "other=", prefix + "_conflict_t1 TagA", prefix + "_conflict_t2 *"} {
+				if !strings.Contains(warned, part) {
+					t.Errorf("conflicting subscriptions are logged as %q, without %q", warned, part)
+				}
+			}
 		})
 	}
 	writeTable(t)
+}
+
+// logLine is the first line of a log with all the parts, "" when there is none.
+func logLine(log string, parts ...string) string {
+	for line := range strings.Lines(log) {
+		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
+			return line
+		}
+	}
+	return ""
 }
 
 // disagreeing are the scenarios that rocketd fails, or in which it differs.

@@ -23,7 +23,7 @@ var features = map[string]string{
 	"push": "consumption", "offsets": "consumption", "lite": "consumption", "broadcast": "consumption", "rebalance": "consumption", "share": "consumption", "rewind": "rewind",
 	"push_from": "consume from", "orderly": "order", "fifo": "order", "simple_fifo": "order", "retry": "retry and dead letters", "dead": "retry and dead letters",
 	"transaction": "transactions", "filter": "filters", "tags": "filters", "sql": "filters", "push_tags": "filters", "request_reply": "request and reply", "trace": "message trace", "query": "message query",
-	"pop": "pop", "simple": "pop", "delay": "delays and timers", "timer": "delays and timers", "recall": "recall", "restart": "stop and restart under load",
+	"pop": "pop", "simple": "pop", "delay": "delays and timers", "timer": "delays and timers", "recall": "recall", "restart": "stop and restart under load", "restart_query": "message query", "killed_orderly": "order", "conflict": "consumption",
 }
 
 func feature(name string) string {

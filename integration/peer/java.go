@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -70,6 +71,15 @@ type ScenarioRun struct {
 	// JVM are further JVM options, such as -Dexact=true.
 	JVM     []string
 	Timeout time.Duration
+	Watch   Watch
+}
+
+// Watch looks at a program of scenarios while it runs. The zero Watch does nothing.
+type Watch struct {
+	// See gets each line of its output that is no result, in one goroutine.
+	See func(line string)
+	// Kill ends it with SIGKILL when it is closed; that is no error then.
+	Kill <-chan struct{}
 }
 
 // RunScenarios runs the Java scenarios and returns what they saw, by name.
@@ -84,11 +94,11 @@ func RunScenarios(t testing.TB, r ScenarioRun) map[string]Scenario {
 	if r.Timeout == 0 {
 		r.Timeout = 5 * time.Minute
 	}
-	return results(t, exec.Command("java", args...), "client "+r.Version, r.Timeout)
+	return RunProgram(t, exec.Command("java", args...), "client "+r.Version, r.Timeout, r.Watch)
 }
 
-// results runs a command that prints a RESULT line for each scenario.
-func results(t testing.TB, cmd *exec.Cmd, what string, timeout time.Duration) map[string]Scenario {
+// RunProgram runs a command that prints a RESULT line for each scenario, until it ends or its time is over.
+func RunProgram(t testing.TB, cmd *exec.Cmd, what string, timeout time.Duration, watch Watch) map[string]Scenario {
 	t.Helper()
 	cmd.Dir = t.TempDir()
 	log := filepath.Join(cmd.Dir, "client.log")
@@ -105,17 +115,32 @@ func results(t testing.TB, cmd *exec.Cmd, what string, timeout time.Duration) ma
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	kill := time.AfterFunc(timeout, func() { _ = cmd.Process.Kill() })
-	defer kill.Stop()
+	ended := make(chan struct{})
+	var killed atomic.Bool
+	var killer sync.WaitGroup
+	killer.Go(func() {
+		select {
+		case <-ended:
+			return
+		case <-watch.Kill:
+			killed.Store(true)
+		case <-time.After(timeout):
+		}
+		_ = cmd.Process.Kill() // it may have ended by itself
+	})
 	seen := map[string]Scenario{}
 	lines := bufio.NewScanner(stdout)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		if s, ok := parseResult(lines.Text()); ok {
 			seen[s.Name] = s
+		} else if watch.See != nil {
+			watch.See(lines.Text())
 		}
 	}
-	if err := cmd.Wait(); err != nil {
+	close(ended)
+	killer.Wait()
+	if err := cmd.Wait(); err != nil && !killed.Load() {
 		text, _ := os.ReadFile(log)
 		t.Errorf("scenarios of %s: %v\n%s", what, err, tail(string(text), 40))
 	}

@@ -52,7 +52,7 @@ func (c *StoryClient) Run(t testing.TB, endpoint, prefix string, exact bool, onl
 	t.Helper()
 	cmd := c.run(t.TempDir(), exact)
 	cmd.Args = append(append(cmd.Args, endpoint, prefix), only...)
-	return results(t, cmd, c.Name, 5*time.Minute)
+	return RunProgram(t, cmd, c.Name, 5*time.Minute, Watch{})
 }
 
 func javaStories(home string, exact bool) *exec.Cmd {

@@ -9,6 +9,7 @@ final class Models {
     /** Scenarios that this client alone can run. */
     static void add(java.util.Map<String, Scenario> all) {
         PopScenarios.add(all);
+        PopOrderScenarios.add(all);
     }
 
     private Models() {

@@ -23,6 +23,7 @@ final class ConsumeScenarios {
         all.put("lite_subscribe", ConsumeScenarios::liteSubscribe);
         all.put("lite_assign", ConsumeScenarios::liteAssign);
         all.put("offsets", ConsumeScenarios::offsets);
+        all.put("conflict", ConsumeScenarios::conflict);
     }
 
     private static DefaultMQPushConsumer start(Env env, String group, String topic, String expression, Inbox inbox) throws Exception {
@@ -54,6 +55,26 @@ final class ConsumeScenarios {
         ab.expect(f, "ab", 20, 60000);
         collide.expect(f, "same hash", 10, 60000);
         chinese.expect(f, "chinese", 10, 60000);
+    }
+
+    /** Two members of one group that subscribe differently: both stay members; the broker names them in its log. */
+    static void conflict(Env env, Facts f) throws Exception {
+        DefaultMQProducer p = env.producer();
+        send(p, env.topic("t1"), "TagA", "one", 4);
+        send(p, env.topic("t2"), "TagB", "two", 4);
+        start(env, env.group("c"), env.topic("t1"), "TagA", new Inbox());
+        start(env, env.group("c"), env.topic("t2"), "*", new Inbox());
+        org.apache.rocketmq.tools.admin.DefaultMQAdminExt admin = env.admin();
+        Env.await(60000, () -> members(admin, env.group("c")) == 2);
+        f.see("members", members(admin, env.group("c")));
+    }
+
+    private static int members(org.apache.rocketmq.tools.admin.DefaultMQAdminExt admin, String group) {
+        try {
+            return admin.examineConsumerConnectionInfo(group).getConnectionSet().size();
+        } catch (Exception e) {
+            return 0; // none yet
+        }
     }
 
     static void rebalance(Env env, Facts f) throws Exception {

@@ -17,6 +17,8 @@ final class OrderScenarios {
         all.put("orderly", OrderScenarios::orderly);
         all.put("orderly_two", OrderScenarios::two);
         all.put("orderly_suspend", OrderScenarios::suspend);
+        all.put("killed_orderly", OrderScenarios::survivor);
+        all.put("killed_orderly_victim", OrderScenarios::victim);
     }
 
     private static void send(DefaultMQProducer p, String topic, int from, int to) throws Exception {
@@ -117,6 +119,49 @@ final class OrderScenarios {
         Env.await(60000, () -> count(seen) >= 40);
         f.see("offered", refused.get());
         ordered(f, seen, 10);
+    }
+
+    private static final String VICTIM = "_victim";
+
+    /** Consumes in order and tells of each message, until somebody kills the process. */
+    static void victim(Env env, Facts f) throws Exception {
+        Env of = new Env(env.namesrv, env.name.substring(0, env.name.length() - VICTIM.length()));
+        start(of, of.topic("t"), (messages, context) -> {
+            messages.forEach(OrderScenarios::tell);
+            return ConsumeOrderlyStatus.SUCCESS;
+        });
+        Thread.sleep(300000);
+    }
+
+    /** Sends and consumes beside the victim; ends when it has got the last message of each key. */
+    static void survivor(Env env, Facts f) throws Exception {
+        String topic = env.topic("t");
+        DefaultMQProducer p = env.producer();
+        send(p, topic, 0, 1);
+        Map<String, List<Integer>> seen = new TreeMap<>();
+        start(env, topic, (messages, context) -> {
+            messages.forEach(m -> {
+                tell(m);
+                note(seen, m);
+            });
+            return ConsumeOrderlyStatus.SUCCESS;
+        });
+        for (int i = 1; i < 300; i++) {
+            send(p, topic, i, i + 1);
+            Thread.sleep(50);
+        }
+        f.must(Env.await(150000, () -> {
+            synchronized (seen) {
+                return seen.size() == 4 && seen.values().stream().allMatch(numbers -> numbers.contains(299));
+            }
+        }), "the last messages did not come");
+    }
+
+    private static void tell(MessageExt m) {
+        synchronized (System.out) {
+            System.out.println("SEEN\t" + System.currentTimeMillis() + "\t" + Env.text(m));
+            System.out.flush();
+        }
     }
 
     private OrderScenarios() {

@@ -8,8 +8,10 @@ import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
 import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
+import org.apache.rocketmq.client.producer.SendResult;
 import org.apache.rocketmq.client.producer.SendStatus;
 import org.apache.rocketmq.common.message.MessageExt;
+import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
 
 /** Stories during which somebody else stops the broker and starts it again. They run only when they are named. */
 final class RestartScenarios {
@@ -18,6 +20,7 @@ final class RestartScenarios {
 
     static void add(Map<String, Scenario> all) {
         all.put("restart_load", RestartScenarios::load);
+        all.put("restart_query", RestartScenarios::query);
     }
 
     /** Ordered sends that are repeated until they are acknowledged, an orderly and a concurrent group: nothing lost, order kept. */
@@ -70,6 +73,52 @@ final class RestartScenarios {
         }
         f.see("concurrent", inbox.bodies().keySet().stream().filter(b -> !b.endsWith(":0")).count());
         f.must(inbox.bodies().keySet().stream().filter(b -> !b.endsWith(":0")).count() == KEYS * (EACH - 1), "concurrent: " + inbox.bodies().size());
+    }
+
+    /** What queries find before the restart they find after it: by keys, by unique key, by both ids. */
+    static void query(Env env, Facts f) throws Exception {
+        String topic = env.topic("t");
+        DefaultMQProducer p = env.producer();
+        long begin = System.currentTimeMillis() - 10000;
+        for (int i = 0; i < 50; i++) {
+            p.send(Env.message(topic, "TagA", "order" + i + " customer" + i % 2, "body " + i));
+        }
+        SendResult last = p.send(Env.message(topic, "TagB", "last", "last"));
+        DefaultMQAdminExt admin = env.admin();
+        f.must(Env.await(60000, () -> !found(p, topic, "last", begin).startsWith("failed")), "not found before: " + found(p, topic, "last", begin));
+        queries(f, p, admin, topic, last, begin, "before");
+        synchronized (System.out) {
+            System.out.println("ASKED");
+            System.out.flush();
+        }
+        f.must(Env.await(90000, () -> by(() -> Env.text(admin.viewMessage(topic, last.getOffsetMsgId()))).startsWith("failed")), "the broker was never away");
+        f.must(Env.await(90000, () -> !found(p, topic, "last", begin).startsWith("failed")), "not found after: " + found(p, topic, "last", begin));
+        queries(f, p, admin, topic, last, begin, "after");
+    }
+
+    private interface Call {
+        String run() throws Exception;
+    }
+
+    private static String by(Call call) {
+        try {
+            return call.run();
+        } catch (Exception e) {
+            return "failed: " + e.getClass().getSimpleName();
+        }
+    }
+
+    private static String found(DefaultMQProducer p, String topic, String key, long begin) {
+        return by(() -> String.valueOf(p.queryMessage(topic, key, 64, begin, System.currentTimeMillis() + 60000).getMessageList().size()));
+    }
+
+    private static void queries(Facts f, DefaultMQProducer p, DefaultMQAdminExt admin, String topic, SendResult last, long begin, String when) {
+        for (String key : new String[] {"order3", "customer1", "last", "nothing"}) {
+            f.see(when + " " + key, found(p, topic, key, begin));
+        }
+        f.see(when + " unique key", found(p, topic, last.getMsgId(), begin));
+        f.see(when + " by unique id", by(() -> Env.text(admin.viewMessage(topic, last.getMsgId()))));
+        f.see(when + " by offset id", by(() -> Env.text(admin.viewMessage(topic, last.getOffsetMsgId()))));
     }
 
     private static int count(Map<Integer, List<Integer>> seen) {
