@@ -255,6 +255,12 @@ func TestSyncFlush(t *testing.T) {
 			t.Fatalf("send %d: code %d, %v", i, a.code, a.ext)
 		}
 	}
+	for range 100 { // in lock-step, whose flush is the connection's own
+		c.want(0, remoting.SendMessage, sendFields("T", 0, ""), []byte("x"))
+		if flushed := b.store.FlushedOffset(); flushed != b.store.MaxPhysicalOffset() {
+			t.Fatalf("flushed %d of %d", flushed, b.store.MaxPhysicalOffset())
+		}
+	}
 	fault.SetRule(vfs.FailOn(vfs.OpSync, "commitlog", errors.New("no disk")))
 	c.want(0, remoting.SendMessage, sendFields("T", 0, "WAIT\x01false\x02"), []byte("x"))
 	if a := c.call(remoting.SendMessage, sendFields("T", 0, ""), []byte("x")); a.code != 14 {

@@ -368,7 +368,7 @@ func (b *Broker) endTurn(l *remoting.Loop) {
 
 // finishSends commits what s has staged and answers it. inTurn tells that this is the connection's loop.
 func (b *Broker) finishSends(s *sender, inTurn bool) {
-	err := b.store.Commit(s.pending[len(s.pending)-1].placed.Ticket)
+	flushed, err := b.commitSends(s, inTurn)
 	if err != nil {
 		for i := range s.pending {
 			b.stats.putFailed()
@@ -379,7 +379,7 @@ func (b *Broker) finishSends(s *sender, inTurn bool) {
 	}
 	now := b.clock.NowMs()
 	b.countSends(s.pending, now)
-	if !b.store.SyncFlush() {
+	if flushed || !b.store.SyncFlush() {
 		for i := range s.pending {
 			s.answerSent(b, &s.pending[i], remoting.Success, inTurn)
 		}

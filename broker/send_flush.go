@@ -50,6 +50,16 @@ func (w *flushWait) answer(inTurn bool) {
 	w.b.flushWaits.Put(w)
 }
 
+// commitSends commits what s has staged. flushed tells that it is on disk too: a connection in lock-step, alone on its loop, has nothing to gain
+// from another thread's flush.
+func (b *Broker) commitSends(s *sender, inTurn bool) (flushed bool, err error) {
+	last := &s.pending[len(s.pending)-1]
+	if inTurn && len(s.pending) == 1 && last.wait && !last.oneway && last.replier.Conn().Loop().Alone() {
+		return b.store.CommitAndFlush(last.placed.Ticket)
+	}
+	return false, b.store.Commit(last.placed.Ticket)
+}
+
 // finishFlushed answers what need not wait, and the rest when the flush that covers all of it is done.
 func (b *Broker) finishFlushed(s *sender, inTurn bool) {
 	w := b.newFlushWait()

@@ -59,6 +59,7 @@ func (e *events) OnTraffic(gc gnet.Conn) gnet.Action {
 	}
 	l := c.loop
 	c.active = true
+	l.turnOf(c)
 	if e.server.latencies != nil {
 		l.turnMs = e.server.opts.Clock.NowMs()
 	}
@@ -88,6 +89,9 @@ func (e *events) OnClose(gc gnet.Conn, err error) gnet.Action {
 	}
 	s, l := e.server, c.loop
 	delete(l.conns, c)
+	if l.last == c {
+		l.last = nil
+	}
 	if c.out != nil {
 		c.out.done()
 		putOutBuf(c.out)

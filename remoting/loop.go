@@ -32,6 +32,9 @@ type Loop struct {
 	closing []*Conn // scratch of drain
 	heap    int64   // bytes that wait for slow readers and are not their owner's memory
 
+	last *Conn // of the last turn
+	same int   // turns of last, one after the other
+
 	unfinished int64  // bytes of unfinished frames
 	growth     uint64 // times that an unfinished frame grew
 
@@ -52,6 +55,21 @@ type Loop struct {
 	armed   bool   // guarded by mu: drain will run
 	stopped bool   // guarded by mu: nothing is taken any more
 }
+
+// aloneTurns is how many turns of one connection, one after the other, make it alone on its loop.
+const aloneTurns = 16
+
+// turnOf notes whose turn begins.
+func (l *Loop) turnOf(c *Conn) {
+	if l.last != c {
+		l.last, l.same = c, 0
+	}
+	l.same++
+}
+
+// Alone tells whether the connection whose turn it is was the only one on this loop of late: a handler may then do at once what takes about as
+// long as handing it over, for one connection that begins to speak meanwhile waits for it once.
+func (l *Loop) Alone() bool { return l.same > aloneTurns }
 
 // mail is something that other goroutines want done on a loop.
 type mail struct {
@@ -107,6 +125,9 @@ func (l *Loop) drain() {
 	l.mu.Unlock()
 	closing := l.closing[:0]
 	for i := range batch {
+		if batch[i].conn != l.last {
+			l.same = 0
+		}
 		switch m := &batch[i]; {
 		case m.run != nil:
 			l.server.guard("a task of the loop", m.run)

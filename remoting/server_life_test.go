@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -450,5 +451,32 @@ func TestMaxInFlight(t *testing.T) {
 	p.send(request(codeLaneEcho, 6, ""))
 	if got := p.receive(); got.Code != 0 {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestAlone: a connection is alone on its loop after some turns without another's, until another one speaks.
+func TestAlone(t *testing.T) {
+	const asked = 905
+	s := startServer(t, ServerOptions{Loops: 1, Routes: []Route{{asked, OnLoop, func(c *Conn, _ *Command) (*Command, error) {
+		resp := NewResponse(Success)
+		resp.AddExt("alone", strconv.FormatBool(c.Loop().Alone()))
+		return resp, nil
+	}}}})
+	first, second := s.dial(t), s.dial(t)
+	alone := func(p *peer) bool {
+		p.send(request(asked, 1, ""))
+		return p.receive().Ext[0].Value == "true"
+	}
+	if alone(first) {
+		t.Error("alone from the first turn on")
+	}
+	for range aloneTurns {
+		alone(first)
+	}
+	if !alone(first) {
+		t.Error("not alone")
+	}
+	if alone(second) || alone(first) {
+		t.Error("alone beside another")
 	}
 }

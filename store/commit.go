@@ -8,9 +8,10 @@ import (
 
 // Commit writes everything staged up to t and, with ASYNC_FLUSH, dispatches it. An error means that the messages of t are not stored and
 // their offsets are free again: ErrDiskFull, ErrWriteFailed, ErrFlushFailed or ErrClosed.
-func (s *Store) Commit(t Ticket) error { return s.log.commit(t) }
+func (s *Store) Commit(t Ticket) error { return s.log.commit(t, true) }
 
-func (l *commitLog) commit(t Ticket) error {
+// commit is Commit. wake tells that the flusher is to flush; else the caller does.
+func (l *commitLog) commit(t Ticket, wake bool) error {
 	if t.epoch == l.epoch.Load() && t.end <= l.end.Load() && t.end <= l.visible() {
 		return nil
 	}
@@ -19,7 +20,7 @@ func (l *commitLog) commit(t Ticket) error {
 	if done, err := l.settled(t); done {
 		return err
 	}
-	return l.commitPending()
+	return l.commitPending(wake)
 }
 
 // visible is how far a commit has to wait for dispatch: with sync not at all.
@@ -50,7 +51,7 @@ func (l *commitLog) settled(t Ticket) (bool, error) {
 }
 
 // commitPending writes and dispatches everything staged. commitMu is held.
-func (l *commitLog) commitPending() error {
+func (l *commitLog) commitPending(wake bool) error {
 	l.mu.Lock()
 	if l.pending.empty() {
 		l.mu.Unlock()
@@ -77,6 +78,9 @@ func (l *commitLog) commitPending() error {
 	}
 	if l.sync {
 		l.handToFlusher(b)
+		if wake {
+			l.wakeFlusher()
+		}
 		return nil
 	}
 	l.makeVisible(b)
@@ -96,7 +100,7 @@ func (l *commitLog) makeVisible(b *batch) {
 	l.mu.Unlock()
 }
 
-// handToFlusher leaves b to the flusher, which dispatches it, and takes an empty batch in its stead.
+// handToFlusher leaves b to the next flush, which dispatches it, and takes an empty batch in its stead.
 func (l *commitLog) handToFlusher(b *batch) {
 	l.mu.Lock()
 	l.unflushed = append(l.unflushed, b)
@@ -108,7 +112,6 @@ func (l *commitLog) handToFlusher(b *batch) {
 	if l.writing == nil {
 		l.writing = &batch{}
 	}
-	l.wakeFlusher()
 }
 
 // write writes a batch, one WriteAt for each file it touches. After an error written tells which parts may have changed.

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rocketd/rocketd/internal/clock"
 	"github.com/rocketd/rocketd/internal/vfs"
 	"github.com/rocketd/rocketd/message"
 )
@@ -362,5 +363,60 @@ func TestIllegalMessages(t *testing.T) {
 	}
 	if p := st.put(s, newMessage("T", 0, strings.Repeat("x", 10_000))); p.QueueOffset != 0 {
 		t.Errorf("first message at offset %d", p.QueueOffset)
+	}
+}
+
+// TestCommitAndFlush: who flushes by himself finds his message on disk and visible, without the flusher; with a slow disk, and while another
+// flushes, that is left to the flusher.
+func TestCommitAndFlush(t *testing.T) {
+	st := newStoreTest(t)
+	manual := clock.NewManual(time.UnixMilli(1700000000000))
+	st.clock = manual
+	st.conf.FlushDiskType = "SYNC_FLUSH"
+	s, fault := st.faulty()
+	slow := time.Duration(0)
+	fault.SetRule(func(c vfs.Call) vfs.Action {
+		if c.Op == vfs.OpSync && strings.Contains(c.Path, "commitlog") {
+			manual.Advance(slow)
+		}
+		return vfs.Action{}
+	})
+	commit := func() (Placed, bool) {
+		p, err := s.Stage(newMessage("T", 0, "x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		flushed, err := s.CommitAndFlush(p.Ticket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p, flushed
+	}
+	p, flushed := commit()
+	if !flushed || s.FlushedOffset() < p.PhysicalOffset+int64(p.Size) || s.Queue("T", 0).MaxOffset() != 1 {
+		t.Fatalf("flushed %t to %d, the queue ends at %d", flushed, s.FlushedOffset(), s.Queue("T", 0).MaxOffset())
+	}
+	slow = 10 * time.Millisecond
+	if _, flushed = commit(); !flushed {
+		t.Error("the disk was quick until then")
+	}
+	p, flushed = commit()
+	if flushed {
+		t.Error("the disk was slow")
+	}
+	done := make(chan error, 1)
+	s.OnFlushed(p.Ticket, func(err error) { done <- err })
+	if err := <-done; err != nil || s.Queue("T", 0).MaxOffset() != 3 {
+		t.Errorf("%v, the queue ends at %d", err, s.Queue("T", 0).MaxOffset())
+	}
+	slow = 0
+	for range 100 {
+		if p, flushed = commit(); !flushed {
+			s.OnFlushed(p.Ticket, func(err error) { done <- err })
+			<-done
+		}
+	}
+	if !flushed {
+		t.Error("the disk is quick again")
 	}
 }

@@ -20,6 +20,7 @@ type flusher struct {
 	clock    clock.Clock
 	settings func() *settings
 	times    flushTimes
+	recent   atomic.Int64 // ns that the slowest of the last fsyncs took, less an eighth for each one since
 
 	idle atomic.Bool // parked, nothing is dirty
 	wake chan struct{}
@@ -93,6 +94,10 @@ func (f *flusher) dirty() bool {
 func (f *flusher) flush() error {
 	f.flushMu.Lock()
 	defer f.flushMu.Unlock()
+	return f.flushLocked()
+}
+
+func (f *flusher) flushLocked() error {
 	err := f.syncTo(f.log.end.Load())
 	if err == nil && f.log.sync {
 		f.log.dispatchFlushed()
@@ -122,7 +127,7 @@ func (f *flusher) syncTo(target int64) error {
 		if err == nil {
 			begun := f.clock.Now()
 			err = w.Sync()
-			f.times.add(f.clock.Now().Sub(begun))
+			f.took(f.clock.Now().Sub(begun))
 		}
 		if err != nil {
 			err = fmt.Errorf("%w: %s: %w", ErrFlushFailed, file.path, err)
@@ -139,6 +144,31 @@ func (f *flusher) syncTo(target int64) error {
 		}
 	}
 	return nil
+}
+
+// quickFlush is what an fsync may take for CommitAndFlush.
+const quickFlush = time.Millisecond
+
+func (f *flusher) took(d time.Duration) {
+	f.times.add(d)
+	f.recent.Store(max(d.Nanoseconds(), f.recent.Load()*7/8))
+}
+
+// CommitAndFlush is Commit for a caller who would be the only one to wait for the flusher: with SYNC_FLUSH, when nobody flushes just now and the
+// disk was quick of late, it flushes by itself, which saves two changes of threads. flushed tells that it did, and that what t covers is on disk
+// and dispatched; else OnFlushed is to be asked as after Commit.
+func (s *Store) CommitAndFlush(t Ticket) (flushed bool, err error) {
+	f := s.flusher
+	if !s.log.sync || f.recent.Load() > quickFlush.Nanoseconds() || !f.flushMu.TryLock() {
+		return false, s.Commit(t)
+	}
+	defer f.flushMu.Unlock()
+	if err := s.log.commit(t, false); err != nil {
+		return false, err
+	}
+	// An error is the log's from now on, and what OnFlushed answers.
+	_ = f.flushLocked()
+	return s.log.dispatched.Load() >= t.end, nil
 }
 
 // dispatchFlushed dispatches the batches that have been flushed.

@@ -260,7 +260,7 @@ func (s *Store) CleanUnusedTopics(keep func(topic string) bool) int {
 func (s *Store) removeTopics(chosen func(*ConsumeQueue) bool) (int, error) {
 	l := &s.log
 	l.commitMu.Lock()
-	err := l.commitPending()
+	err := l.commitPending(true)
 	var list []*ConsumeQueue
 	l.mu.Lock()
 	if len(l.pending.records) == 0 {

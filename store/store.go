@@ -201,7 +201,7 @@ func (s *Store) Close() error {
 func (s *Store) close() error {
 	s.log.closed.Store(true)
 	s.log.commitMu.Lock()
-	err := s.log.commitPending()
+	err := s.log.commitPending(true)
 	s.log.commitMu.Unlock()
 	close(s.stop)
 	s.running.Wait()

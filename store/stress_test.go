@@ -62,6 +62,26 @@ func TestEverythingAtOnce(t *testing.T) {
 				})
 			}
 			background.Go(func() {
+				for !done.Load() {
+					p, err := s.Stage(newMessage("LockStep", 0, "x"))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					flushed, err := s.CommitAndFlush(p.Ticket)
+					if err != nil || flushed && s.Queue("LockStep", 0).MaxOffset() <= p.QueueOffset {
+						t.Errorf("message %d: flushed %t, %v", p.QueueOffset, flushed, err)
+					}
+					if !flushed {
+						waited := make(chan error, 1)
+						s.OnFlushed(p.Ticket, func(err error) { waited <- err })
+						if err := <-waited; err != nil {
+							t.Error(err)
+						}
+					}
+				}
+			})
+			background.Go(func() {
 				for i := 0; !done.Load(); i++ {
 					topic := fmt.Sprint("Short", i%3)
 					if _, err := s.Put(newMessage(topic, 0, "x")); err != nil {
