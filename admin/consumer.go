@@ -374,7 +374,7 @@ func (s *groupSession) leave(ctx context.Context) {
 		return
 	}
 	for _, b := range masters {
-		_, _ = s.a.call(ctx, b, remoting.UnregisterClient, &remoting.UnregisterClientRequestHeader{ClientID: s.clientID, ConsumerGroup: s.group}, nil)
+		_, _ = s.a.call(ctx, b, remoting.UnregisterClient, &remoting.UnregisterClientRequestHeader{ClientID: s.clientID, ConsumerGroup: s.group}, nil) // a broker that does not hear it forgets the member by itself
 	}
 }
 

@@ -159,6 +159,7 @@ func (d *doctor) hear(ctx context.Context, addr, say string) (string, bool) {
 		return "", false
 	}
 	defer conn.Close() //nolint:errcheck // nothing is kept
+	// Without the deadline the read below lasts until the other side closes; a connection that refuses one is closed already.
 	_ = conn.SetDeadline(d.a.o.Clock.Now().Add(500 * time.Millisecond))
 	if _, err := io.WriteString(conn, say); err != nil {
 		return "", true
@@ -271,7 +272,7 @@ func (d *doctor) vip(ctx context.Context, what, addr string) {
 	second := net.JoinHostPort(host, strconv.Itoa(port-2))
 	dialer := net.Dialer{Timeout: min(d.a.o.Timeout, 2*time.Second)}
 	if conn, err := dialer.DialContext(ctx, "tcp", second); err == nil {
-		_ = conn.Close()
+		_ = conn.Close() // it was only tried
 	} else {
 		d.say(LevelWarning, what, "open or publish that port too, or set vipChannelEnabled=false in those clients", "port %d, two below, does not answer: old Java clients with the VIP channel send there", port-2)
 	}

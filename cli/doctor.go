@@ -92,7 +92,7 @@ func printFinding(w io.Writer, f admin.Finding) {
 	if f.Advice != "" {
 		text += "\n         -> " + f.Advice
 	}
-	_, _ = fmt.Fprintln(w, text)
+	_, _ = fmt.Fprintln(w, text) // a reader that is gone needs no findings; the exit code tells the result
 }
 
 // lookAtData looks at the files of a rocketd, without changing them: rights, free space, who uses it.
@@ -122,8 +122,8 @@ func lookAtData(dir string, tell func(admin.Finding)) {
 	if err != nil {
 		say(admin.LevelProblem, "give this user the right to (chown, chmod), or choose another directory with --data; a container runs as user 65532", "it cannot be written: %v", err)
 	} else {
-		_ = probe.Close()
-		_ = os.Remove(probe.Name())
+		_ = probe.Close()           // nothing is in it
+		_ = os.Remove(probe.Name()) // an empty file that stays harms nothing
 		say(admin.LevelOK, "", "it can be written by this user")
 	}
 	_, free, err := vfs.OS{}.Usage(dir)
@@ -236,7 +236,7 @@ func health(p *Process, c *conf.Config) error {
 	if err != nil {
 		return &failure{code: ExitFailure, sentence: "no answer at " + addr, err: err}
 	}
-	_ = conn.Close()
+	_ = conn.Close() // it was only tried
 	_, err = fmt.Fprintln(p.Stdout, "listening")
 	return err
 }

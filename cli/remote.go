@@ -165,10 +165,11 @@ func newBar(w io.Writer, what string, now func() time.Time) admin.Progress {
 		at := now()
 		switch {
 		case done >= total && drawn:
-			_, _ = fmt.Fprint(w, "\r\x1b[K")
+			_, _ = fmt.Fprint(w, "\r\x1b[K") // a bar that is not drawn is no failure of the work
 			drawn = false
 		case done < total && at.Sub(begin) > 300*time.Millisecond && at.Sub(last) > 100*time.Millisecond:
 			full := width * done / total
+			// As above: the bar is no part of the work.
 			_, _ = fmt.Fprintf(w, "\r\x1b[K%s [%s%s] %d/%d", what, strings.Repeat("#", full), strings.Repeat(".", width-full), done, total)
 			last, drawn = at, true
 		}

@@ -18,14 +18,14 @@ func newRemote(p *Process, c *cobra.Command, below func(r *remote) []*cobra.Comm
 	return c
 }
 
-// look asks a question and shows the answer: as JSON when that was asked for, else by print.
-func look[T any](r *remote, question func(ctx context.Context, a *admin.Admin) (T, error), print func(t *table, answer T)) error {
+// look asks a question and shows the answer: as JSON when that was asked for, else into a table.
+func look[T any](r *remote, question func(ctx context.Context, a *admin.Admin) (T, error), into func(t *table, answer T)) error {
 	return r.ask(func(ctx context.Context, a *admin.Admin) error {
 		answer, err := question(ctx, a)
 		if err != nil {
 			return err
 		}
-		return r.show(answer, func(t *table) { print(t, answer) })
+		return r.show(answer, func(t *table) { into(t, answer) })
 	})
 }
 

@@ -1,6 +1,19 @@
 package conf
 
+// keys are the broker's keys in the order of the reference's class, which is that of docs/configuration.md.
 func (c *Broker) keys(k *keySet) {
+	c.identityKeys(k)
+	c.poolKeys(k)
+	c.requestKeys(k)
+	c.popKeys(k)
+	c.clusterKeys(k)
+	c.metricKeys(k)
+	c.channelKeys(k)
+	c.liteKeys(k)
+}
+
+// identityKeys are name, address and what a broker makes by itself.
+func (c *Broker) identityKeys(k *keySet) {
 	k.str("brokerName", &c.BrokerName, "", acts)
 	k.str("brokerClusterName", &c.BrokerClusterName, "DefaultCluster", acts)
 	k.i64("brokerId", &c.BrokerID, 0, acts, atLeast(0))
@@ -22,6 +35,10 @@ func (c *Broker) keys(k *keySet) {
 	k.str("messageStorePlugIn", &c.MessageStorePlugIn, "")
 	k.str("msgTraceTopicName", &c.MsgTraceTopicName, "RMQ_SYS_TRACE_TOPIC", acts)
 	k.boolean("traceTopicEnable", &c.TraceTopicEnable, false, acts)
+}
+
+// poolKeys are workers, their queues and what else the reference gives threads.
+func (c *Broker) poolKeys(k *keySet) {
 	k.i32("sendMessageThreadPoolNums", &c.SendMessageThreadPoolNums, min(k.cpus, 4), acts, atLeast(1))
 	k.i32("putMessageFutureThreadPoolNums", &c.PutMessageFutureThreadPoolNums, min(k.cpus, 4))
 	k.i32("pullMessageThreadPoolNums", &c.PullMessageThreadPoolNums, 16+k.cpus*2, acts, atLeast(1))
@@ -54,6 +71,10 @@ func (c *Broker) keys(k *keySet) {
 	k.i32("endTransactionPoolQueueCapacity", &c.EndTransactionPoolQueueCapacity, 100000, acts, atLeast(1))
 	k.i32("adminBrokerThreadPoolQueueCapacity", &c.AdminBrokerThreadPoolQueueCapacity, 10000, acts, atLeast(1))
 	k.i32("loadBalanceThreadPoolQueueCapacity", &c.LoadBalanceThreadPoolQueueCapacity, 100000)
+}
+
+// requestKeys say how requests are held, counted, delayed and filtered, and how a broker registers.
+func (c *Broker) requestKeys(k *keySet) {
 	k.boolean("longPollingEnable", &c.LongPollingEnable, true, acts)
 	k.i64("shortPollingTimeMills", &c.ShortPollingTimeMills, 1000, acts, atLeast(0))
 	k.boolean("notifyConsumerIdsChangedEnable", &c.NotifyConsumerIdsChangedEnable, true, acts)
@@ -97,6 +118,10 @@ func (c *Broker) keys(k *keySet) {
 	k.boolean("enableBroadcastOffsetStore", &c.EnableBroadcastOffsetStore, true)
 	k.i64("broadcastOffsetExpireSecond", &c.BroadcastOffsetExpireSecond, 120)
 	k.i64("broadcastOffsetExpireMaxSecond", &c.BroadcastOffsetExpireMaxSecond, 300)
+}
+
+// popKeys are of pop consumers.
+func (c *Broker) popKeys(k *keySet) {
 	k.i32("popPollingSize", &c.PopPollingSize, 1024, acts, atLeast(1))
 	k.i32("popPollingMapSize", &c.PopPollingMapSize, 100000)
 	k.i32("popPollingMapExpireTimeSeconds", &c.PopPollingMapExpireTimeSeconds, 600)
@@ -135,6 +160,10 @@ func (c *Broker) keys(k *keySet) {
 	k.boolean("realTimeNotifyConsumerChange", &c.RealTimeNotifyConsumerChange, true)
 	k.boolean("useMessageFilterForNotification", &c.UseMessageFilterForNotification, true, acts)
 	k.i32("maxMessageFilterNumForNotification", &c.MaxMessageFilterNumForNotification, 64, acts)
+}
+
+// clusterKeys are of load balancing, transactions and controllers.
+func (c *Broker) clusterKeys(k *keySet) {
 	k.boolean("litePullMessageEnable", &c.LitePullMessageEnable, true, acts)
 	k.i32("syncBrokerMemberGroupPeriod", &c.SyncBrokerMemberGroupPeriod, 1000)
 	k.i64("loadBalancePollNameServerInterval", &c.LoadBalancePollNameServerInterval, 30000, acts)
@@ -176,6 +205,10 @@ func (c *Broker) keys(k *keySet) {
 	k.boolean("validateSystemTopicWhenUpdateTopic", &c.ValidateSystemTopicWhenUpdateTopic, true, acts)
 	k.i32("brokerElectionPriority", &c.BrokerElectionPriority, 2147483647)
 	k.boolean("useStaticSubscription", &c.UseStaticSubscription, false)
+}
+
+// metricKeys are of metrics.
+func (c *Broker) metricKeys(k *keySet) {
 	k.str("metricsExporterType", &c.MetricsExporterType, "DISABLE", acts)
 	k.i32("metricsOtelCardinalityLimit", &c.MetricsOtelCardinalityLimit, 50000, acts)
 	k.str("metricsGrpcExporterTarget", &c.MetricsGRPCExporterTarget, "")
@@ -196,6 +229,10 @@ func (c *Broker) keys(k *keySet) {
 	k.boolean("enableStatsMetrics", &c.EnableStatsMetrics, true, acts)
 	k.boolean("enableRequestMetrics", &c.EnableRequestMetrics, true, acts)
 	k.boolean("enableLagAndDlqMetrics", &c.EnableLagAndDLQMetrics, true, acts)
+}
+
+// channelKeys are of idle connections, cold reads, registration in parts and recalls.
+func (c *Broker) channelKeys(k *keySet) {
 	k.i64("channelExpiredTimeout", &c.ChannelExpiredTimeout, 120000, acts, atLeast(1))
 	k.i64("subscriptionExpiredTimeout", &c.SubscriptionExpiredTimeout, 600000, acts, atLeast(1))
 	k.boolean("estimateAccumulation", &c.EstimateAccumulation, true)
@@ -228,6 +265,10 @@ func (c *Broker) keys(k *keySet) {
 	k.boolean("recallMessageEnable", &c.RecallMessageEnable, false, acts)
 	k.boolean("enableRegisterProducer", &c.EnableRegisterProducer, true, acts)
 	k.boolean("enableCreateSysGroup", &c.EnableCreateSysGroup, true, acts)
+}
+
+// liteKeys are of lite topics.
+func (c *Broker) liteKeys(k *keySet) {
 	k.boolean("enableLiteEventMode", &c.EnableLiteEventMode, true)
 	k.i64("liteEventCheckInterval", &c.LiteEventCheckInterval, 10000)
 	k.i64("liteTtlCheckInterval", &c.LiteTTLCheckInterval, 120000)

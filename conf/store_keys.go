@@ -1,6 +1,20 @@
 package conf
 
+// keys are the store's keys in the order of the reference's class, which is that of docs/configuration.md.
 func (c *Store) keys(k *keySet) {
+	c.pathKeys(k)
+	c.timerKeys(k)
+	c.queueKeys(k)
+	c.flushKeys(k)
+	c.replicaKeys(k)
+	c.dispatchKeys(k)
+	c.inSyncKeys(k)
+	c.cacheKeys(k)
+	c.rocksKeys(k)
+}
+
+// pathKeys are of paths, files of the log and compaction.
+func (c *Store) pathKeys(k *keySet) {
 	k.str("storePathRootDir", &c.StorePathRootDir, "", acts)
 	k.str("storePathCommitLog", &c.StorePathCommitLog, "", null, acts)
 	k.str("storePathDLedgerCommitLog", &c.StorePathDLedgerCommitLog, "", null)
@@ -14,6 +28,10 @@ func (c *Store) keys(k *keySet) {
 	k.i32("maxOffsetMapSize", &c.MaxOffsetMapSize, 104857600)
 	k.i32("compactionThreadNum", &c.CompactionThreadNum, 6)
 	k.boolean("enableCompaction", &c.EnableCompaction, true)
+}
+
+// timerKeys are of timers.
+func (c *Store) timerKeys(k *keySet) {
 	k.i32("mappedFileSizeTimerLog", &c.MappedFileSizeTimerLog, 104857600, acts, between(52, 2147483647))
 	k.i32("timerPrecisionMs", &c.TimerPrecisionMs, 1000, acts, oneOf("100", "200", "500", "1000"))
 	k.i32("timerRollWindowSlot", &c.TimerRollWindowSlot, 172800, acts, atLeast(2))
@@ -50,6 +68,10 @@ func (c *Store) keys(k *keySet) {
 	k.i32("timerReputServiceCorePoolSize", &c.TimerReputServiceCorePoolSize, 6)
 	k.i32("timerReputServiceMaxPoolSize", &c.TimerReputServiceMaxPoolSize, 6)
 	k.i32("timerReputServiceQueueCapacity", &c.TimerReputServiceQueueCapacity, 10000)
+}
+
+// queueKeys are of indexes and consume queues.
+func (c *Store) queueKeys(k *keySet) {
 	k.boolean("transRocksDBEnable", &c.TransRocksDBEnable, false)
 	k.boolean("transWriteOriginTransHalfEnable", &c.TransWriteOriginTransHalfEnable, true)
 	k.boolean("indexRocksDBEnable", &c.IndexRocksDBEnable, false)
@@ -63,6 +85,10 @@ func (c *Store) keys(k *keySet) {
 	k.i32("mappedFileSizeConsumeQueueExt", &c.MappedFileSizeConsumeQueueExt, 50331648)
 	k.i32("mapperFileSizeBatchConsumeQueue", &c.MapperFileSizeBatchConsumeQueue, 13800000)
 	k.i32("bitMapLengthConsumeQueueExt", &c.BitMapLengthConsumeQueueExt, 64)
+}
+
+// flushKeys say when what is written and removed, and how large messages and answers may be.
+func (c *Store) flushKeys(k *keySet) {
 	k.i32("flushIntervalCommitLog", &c.FlushIntervalCommitLog, 500, acts, atLeast(1))
 	k.i32("commitIntervalCommitLog", &c.CommitIntervalCommitLog, 200)
 	k.i32("maxRecoveryCommitlogFiles", &c.MaxRecoveryCommitlogFiles, 30)
@@ -102,6 +128,10 @@ func (c *Store) keys(k *keySet) {
 	k.i32("maxIndexNum", &c.MaxIndexNum, 20000000, acts, atLeast(2))
 	k.i32("maxMsgsNumBatch", &c.MaxMsgsNumBatch, 64, acts, atLeast(1))
 	k.boolean("messageIndexSafe", &c.MessageIndexSafe, false)
+}
+
+// replicaKeys are of replication, roles and delay levels.
+func (c *Store) replicaKeys(k *keySet) {
 	k.i32("haListenPort", &c.HAListenPort, 0, acts, between(0, 65535))
 	k.i32("haSendHeartbeatInterval", &c.HASendHeartbeatInterval, 5000)
 	k.i32("haHousekeepingInterval", &c.HAHousekeepingInterval, 20000)
@@ -133,6 +163,10 @@ func (c *Store) keys(k *keySet) {
 	k.str("dLegerSelfId", &c.DLegerSelfID, "", null)
 	k.str("preferredLeaderId", &c.PreferredLeaderID, "", null)
 	k.boolean("enableBatchPush", &c.EnableBatchPush, false)
+}
+
+// dispatchKeys are of scheduled delivery, light queues and dispatch.
+func (c *Store) dispatchKeys(k *keySet) {
 	k.boolean("enableScheduleMessageStats", &c.EnableScheduleMessageStats, true)
 	k.boolean("enableLmq", &c.EnableLMQ, false, acts)
 	k.boolean("enableMultiDispatch", &c.EnableMultiDispatch, false, acts)
@@ -169,6 +203,10 @@ func (c *Store) keys(k *keySet) {
 	k.boolean("enableCleanExpiredOffset", &c.EnableCleanExpiredOffset, false)
 	k.i32("maxAsyncPutMessageRequests", &c.MaxAsyncPutMessageRequests, 5000)
 	k.i32("pullBatchMaxMessageCount", &c.PullBatchMaxMessageCount, 160)
+}
+
+// inSyncKeys are of replicas that are in step.
+func (c *Store) inSyncKeys(k *keySet) {
 	k.i32("totalReplicas", &c.TotalReplicas, 1, only("rocketd does not replicate yet", "1"))
 	k.i32("inSyncReplicas", &c.InSyncReplicas, 1, only("rocketd does not replicate yet", "1"))
 	k.i32("minInSyncReplicas", &c.MinInSyncReplicas, 1, only("rocketd does not replicate yet", "1"))
@@ -184,6 +222,10 @@ func (c *Store) keys(k *keySet) {
 	k.i64("maxSlaveResendLength", &c.MaxSlaveResendLength, 268435456)
 	k.boolean("syncFromLastFile", &c.SyncFromLastFile, false)
 	k.boolean("asyncLearner", &c.AsyncLearner, false)
+}
+
+// cacheKeys are of cold data and page cache.
+func (c *Store) cacheKeys(k *keySet) {
 	k.i32("maxConsumeQueueScan", &c.MaxConsumeQueueScan, 20000)
 	k.i32("sampleCountThreshold", &c.SampleCountThreshold, 5000)
 	k.boolean("coldDataFlowControlEnable", &c.ColdDataFlowControlEnable, false)
@@ -203,6 +245,10 @@ func (c *Store) keys(k *keySet) {
 	k.boolean("readUnCommitted", &c.ReadUnCommitted, false)
 	k.boolean("putConsumeQueueDataByFileChannel", &c.PutConsumeQueueDataByFileChannel, true)
 	k.boolean("rocksdbCQDoubleWriteEnable", &c.RocksdbCQDoubleWriteEnable, false)
+}
+
+// rocksKeys are of RocksDB and recovery.
+func (c *Store) rocksKeys(k *keySet) {
 	k.str("combineCQLoadingCQTypes", &c.CombineCQLoadingCQTypes, "default;defaultRocksDB")
 	k.str("combineCQPreferCQType", &c.CombineCQPreferCQType, "default")
 	k.str("combineAssignOffsetCQType", &c.CombineAssignOffsetCQType, "default")

@@ -105,7 +105,7 @@ func reply[T any](w http.ResponseWriter, status int, v T) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n'))
+	_, _ = w.Write(append(data, '\n')) // whoever asked is gone
 }
 
 // decode reads a request's JSON.

@@ -17,9 +17,6 @@ const (
 	maxBodyBytes     = 64 << 10
 )
 
-// Message is a stored message.
-type Message = view.Message
-
 // MessagesAnswer is what a search found.
 type MessagesAnswer struct {
 	// By tells how was searched: offset, newest, key, id or time.

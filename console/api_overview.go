@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rocketd/rocketd/internal/view"
 	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/remoting/body"
 )
@@ -201,12 +200,6 @@ func (c *Console) warnings(*http.Request) (WarningsAnswer, error) {
 	list, total := c.o.Warnings.newest()
 	return WarningsAnswer{Total: total, Warnings: list}, nil
 }
-
-// What the command line shows too.
-type (
-	Registered    = view.Registered
-	BrokersAnswer = view.BrokersAnswer
-)
 
 func (c *Console) brokers(*http.Request) (BrokersAnswer, error) {
 	out := BrokersAnswer{Brokers: []Registered{}}

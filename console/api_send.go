@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rocketd/rocketd/internal/view"
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/remoting"
 )
@@ -163,12 +162,6 @@ type ResendRequest struct {
 	Group   string  `json:"group"`
 	Offsets []int64 `json:"offsets"` // in queue 0 of its dead-letter topic
 }
-
-// What the command line shows too.
-type (
-	Resent       = view.Resent
-	ResendAnswer = view.ResendAnswer
-)
 
 func (c *Console) resend(r *http.Request) (ResendAnswer, error) {
 	req, err := decode[ResendRequest](r)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/rocketd/rocketd/internal/relay"
-	"github.com/rocketd/rocketd/internal/view"
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/store"
 	"github.com/rocketd/rocketd/timer"
@@ -20,15 +19,6 @@ const (
 	maxDelaysRead = 20_000
 	maxUpcoming   = 50
 	maxSlots      = 2000
-)
-
-// What the command line shows too.
-type (
-	Slot          = view.Slot
-	Lateness      = view.Lateness
-	TopicCount    = view.TopicCount
-	PendingTimer  = view.PendingTimer
-	PendingAnswer = view.PendingAnswer
 )
 
 // Level is what waits in a delay level.

@@ -13,18 +13,6 @@ import (
 	"github.com/rocketd/rocketd/remoting"
 )
 
-// What the command line shows too.
-type (
-	Topic         = view.Topic
-	Queue         = view.Queue
-	GroupLag      = view.GroupLag
-	Group         = view.Group
-	GroupsAnswer  = view.GroupsAnswer
-	Client        = view.Client
-	ClientLine    = view.ClientLine
-	ClientsAnswer = view.ClientsAnswer
-)
-
 // TopicsAnswer is a list of topics.
 type TopicsAnswer struct {
 	Total  int     `json:"total"`

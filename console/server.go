@@ -200,7 +200,7 @@ func page() http.Handler {
 // healthz says that the process is alive.
 func (c *Console) healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte("ok\n"))
+	_, _ = w.Write([]byte("ok\n")) // whoever asked is gone
 }
 
 // readyz says whether clients are served: the routes are up and the disk takes messages.
@@ -211,7 +211,7 @@ func (c *Console) readyz(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		text = "not ready: " + err.Error() + "\n"
 	}
-	_, _ = w.Write([]byte(text))
+	_, _ = w.Write([]byte(text)) // whoever asked is gone
 }
 
 func (c *Console) ready() error {

@@ -190,6 +190,7 @@ func (n *node) evalContains(p message.Properties) value {
 		found = strings.HasPrefix(v.text, n.text)
 	case opEndsWith:
 		found = strings.HasSuffix(v.text, n.text)
+	default: // no other operator looks into a text
 	}
 	return boolean(found != n.not)
 }

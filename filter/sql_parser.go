@@ -368,6 +368,7 @@ func (p *parser) operand() (*node, error) {
 		case "(":
 			return p.group()
 		}
+	default: // the text ends
 	}
 	return nil, p.unexpected("a property, a value or a parenthesis")
 }

@@ -68,6 +68,7 @@ func (v value) asDouble() value {
 		if f, ok := parseDouble(v.text); ok {
 			return value{kind: kindDouble, double: f}
 		}
+	default: // neither text nor number
 	}
 	return failed
 }

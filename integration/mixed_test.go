@@ -11,11 +11,13 @@ func TestMixedWithApache(t *testing.T) { //nolint:tparallel // not beside everyt
 	peer.NeedJava(t)
 	for name, start := range map[string]func(t testing.TB) string{
 		"rocketd's broker at Apache's name server": func(t testing.TB) string {
+			t.Helper()
 			namesrv := peer.StartApacheNamesrv(t, t.TempDir()).Namesrv
 			peer.StartRocketdBroker(t, t.TempDir(), namesrv, settings...)
 			return namesrv
 		},
 		"Apache's broker at rocketd's name server": func(t testing.TB) string {
+			t.Helper()
 			namesrv := peer.StartRocketdNamesrv(t, t.TempDir()).Namesrv
 			peer.StartApacheBroker(t, t.TempDir(), namesrv, settings...)
 			return namesrv

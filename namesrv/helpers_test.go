@@ -234,7 +234,7 @@ func summary(r *body.TopicRouteData) string {
 		out += "]"
 	}
 	for _, q := range r.QueueDatas {
-		out += " " + q.BrokerName + ":" + string(rune('0'+q.ReadQueueNums)) + "/" + string(rune('0'+q.WriteQueueNums)) + "p" + string(rune('0'+q.Perm))
+		out += " " + q.BrokerName + ":" + string('0'+q.ReadQueueNums) + "/" + string('0'+q.WriteQueueNums) + "p" + string('0'+q.Perm)
 	}
 	return out
 }

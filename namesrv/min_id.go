@@ -50,7 +50,7 @@ func (n *NameServer) notifyMinID(changes ...*minIDChange) {
 		}
 		n.log.WithField("broker", c.brokerName).WithField("minId", c.minID).Info("smallest id of broker group changed")
 		for _, addr := range c.notify {
-			h := &remoting.NotifyMinBrokerIdChangeRequestHeader{
+			h := &remoting.NotifyMinBrokerIDChangeRequestHeader{
 				MinBrokerID: remoting.Some(c.minID), MinBrokerAddr: c.minAddr, OfflineBrokerAddr: c.offlineAddr, HABrokerAddr: c.haAddr,
 			}
 			n.background.Go(func() {

@@ -44,7 +44,7 @@ func (t *table) forgetAnswers() {
 // route finds the answer for a topic, nil when no broker serves it. topic may alias a frame.
 func (t *table) route(topic string, rules func() routeRules) *answer {
 	if a, ok := t.answers.Load(topic); ok {
-		return a.(*answer) //nolint:forcetypeassert // nothing else is in it
+		return a.(*answer) //nolint:errcheck,forcetypeassert // nothing else is in it
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()

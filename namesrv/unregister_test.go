@@ -30,7 +30,8 @@ func TestUnregisteringBrokers(t *testing.T) {
 		left  map[string][]string
 	}{
 		"the master: its slave stays, with the topics": {
-			two, []*remoting.UnregisterBrokerRequestHeader{leave("a", 0, "a:1")},
+			two,
+			[]*remoting.UnregisterBrokerRequestHeader{leave("a", 0, "a:1")},
 			map[string]string{"T": "a[1=a:2 ]b[0=b:1 ] a:4/4p6 b:4/4p6", "U": "a[1=a:2 ] a:4/4p6"},
 			map[string][]string{"DefaultCluster": {"a", "b"}},
 		},
@@ -41,22 +42,26 @@ func TestUnregisteringBrokers(t *testing.T) {
 			map[string][]string{"DefaultCluster": {"a"}},
 		},
 		"all of a name: its topics go": {
-			two, []*remoting.UnregisterBrokerRequestHeader{leave("a", 0, "a:1"), leave("a", 1, "a:2")},
+			two,
+			[]*remoting.UnregisterBrokerRequestHeader{leave("a", 0, "a:1"), leave("a", 1, "a:2")},
 			map[string]string{"T": "b[0=b:1 ] b:4/4p6", "U": "none", "V": "b[0=b:1 ] b:4/4p6"},
 			map[string][]string{"DefaultCluster": {"b"}},
 		},
 		"all: the cluster goes": {
-			two, []*remoting.UnregisterBrokerRequestHeader{leave("b", 0, "b:1"), leave("a", 1, "a:2"), leave("a", 0, "a:1")},
+			two,
+			[]*remoting.UnregisterBrokerRequestHeader{leave("b", 0, "b:1"), leave("a", 1, "a:2"), leave("a", 0, "a:1")},
 			map[string]string{"T": "none", "U": "none", "V": "none"},
 			map[string][]string{},
 		},
 		"the address counts, not the id": {
-			two, []*remoting.UnregisterBrokerRequestHeader{leave("a", 7, "a:1")},
+			two,
+			[]*remoting.UnregisterBrokerRequestHeader{leave("a", 7, "a:1")},
 			map[string]string{"U": "a[1=a:2 ] a:4/4p6"},
 			map[string][]string{"DefaultCluster": {"a", "b"}},
 		},
 		"strangers": {
-			two, []*remoting.UnregisterBrokerRequestHeader{leave("x", 0, "a:1"), leave("a", 0, "x:1")},
+			two,
+			[]*remoting.UnregisterBrokerRequestHeader{leave("x", 0, "a:1"), leave("a", 0, "x:1")},
 			map[string]string{"U": "a[0=a:1 1=a:2 ] a:4/4p6"},
 			map[string][]string{"DefaultCluster": {"a", "b"}},
 		},
@@ -171,12 +176,12 @@ func TestScanFindsClosedConnectionsThatNobodyReported(t *testing.T) {
 // told is a oneway that notes what it is asked to send.
 type told struct {
 	mu   sync.Mutex
-	sent map[string]remoting.NotifyMinBrokerIdChangeRequestHeader // by address
+	sent map[string]remoting.NotifyMinBrokerIDChangeRequestHeader // by address
 }
 
 func (o *told) Oneway(_ context.Context, addr string, cmd *remoting.Command) error {
 	var received remoting.Command
-	var h remoting.NotifyMinBrokerIdChangeRequestHeader
+	var h remoting.NotifyMinBrokerIDChangeRequestHeader
 	if err := remoting.DecodeFrame(remoting.AppendFrame(nil, cmd), &received); err != nil {
 		return err
 	}
@@ -192,31 +197,31 @@ func (o *told) Oneway(_ context.Context, addr string, cmd *remoting.Command) err
 func TestMembersAreToldOfANewSmallestID(t *testing.T) {
 	for _, on := range []bool{true, false} {
 		b := newBench(t, "notifyMinBrokerIdChanged", fmt.Sprint(on))
-		notes := &told{sent: make(map[string]remoting.NotifyMinBrokerIdChangeRequestHeader)}
+		notes := &told{sent: make(map[string]remoting.NotifyMinBrokerIDChangeRequestHeader)}
 		b.brokers = notes
-		want := func(what string, sent map[string]remoting.NotifyMinBrokerIdChangeRequestHeader) {
+		want := func(what string, sent map[string]remoting.NotifyMinBrokerIDChangeRequestHeader) {
 			t.Helper()
 			b.background.Wait()
 			if !on {
-				sent = map[string]remoting.NotifyMinBrokerIdChangeRequestHeader{}
+				sent = map[string]remoting.NotifyMinBrokerIDChangeRequestHeader{}
 			}
 			if !reflect.DeepEqual(notes.sent, sent) {
 				t.Errorf("%s: told %v, want %v", what, notes.sent, sent)
 			}
 			clear(notes.sent)
 		}
-		none := map[string]remoting.NotifyMinBrokerIdChangeRequestHeader{}
+		none := map[string]remoting.NotifyMinBrokerIDChangeRequestHeader{}
 		b.join(t, join("a", 2, "a:3", "T", "U").acting(true))
 		want("first member", none)
 		b.join(t, join("a", 1, "a:2", "T", "U").acting(true))
-		want("a smaller id joins", map[string]remoting.NotifyMinBrokerIdChangeRequestHeader{
+		want("a smaller id joins", map[string]remoting.NotifyMinBrokerIDChangeRequestHeader{
 			"a:3": {MinBrokerID: remoting.Some(int64(1)), MinBrokerAddr: "a:2", HABrokerAddr: "ha-a:2"},
 		})
 		b.join(t, join("a", 3, "a:4", "T", "U").acting(true))
 		want("a larger id joins", none)
 		b.call(t, remoting.UnregisterBroker, leave("a", 1, "a:2"), nil)
-		gone := remoting.NotifyMinBrokerIdChangeRequestHeader{MinBrokerID: remoting.Some(int64(2)), MinBrokerAddr: "a:3", OfflineBrokerAddr: "a:2"}
-		want("the smallest id leaves", map[string]remoting.NotifyMinBrokerIdChangeRequestHeader{"a:3": gone, "a:4": gone})
+		gone := remoting.NotifyMinBrokerIDChangeRequestHeader{MinBrokerID: remoting.Some(int64(2)), MinBrokerAddr: "a:3", OfflineBrokerAddr: "a:2"}
+		want("the smallest id leaves", map[string]remoting.NotifyMinBrokerIDChangeRequestHeader{"a:3": gone, "a:4": gone})
 		b.call(t, remoting.UnregisterBroker, leave("a", 3, "a:4"), nil)
 		want("another id leaves", none)
 	}

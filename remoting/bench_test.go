@@ -5,6 +5,7 @@ package remoting
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -62,6 +63,7 @@ func BenchmarkEncodeSendAnswer(b *testing.B) {
 
 // benchServer answers SEND frames as a broker's hot path would: header decoded, small answer.
 func benchServer(b *testing.B, lane Lane) *testServer {
+	b.Helper()
 	type scratch struct {
 		req  SendMessageRequestHeader
 		resp SendMessageResponseHeader
@@ -104,6 +106,7 @@ func skipFrames(r *bufio.Reader, n int) error {
 }
 
 func benchLoopback(b *testing.B, lane Lane, conns, depth int) {
+	b.Helper()
 	s := benchServer(b, lane)
 	frame := benchSendFrame(JSON)
 	batch := []byte(strings.Repeat(string(frame), depth))
@@ -128,7 +131,7 @@ func benchLoopback(b *testing.B, lane Lane, conns, depth int) {
 					b.Error(err)
 					return
 				}
-				if err := skipFrames(r, depth); err != nil && err != io.EOF {
+				if err := skipFrames(r, depth); err != nil && !errors.Is(err, io.EOF) {
 					b.Error(err)
 					return
 				}

@@ -133,8 +133,10 @@ func TestJSONHeaderTolerance(t *testing.T) {
 		{"quoted numbers", `{"code":"310","flag":"3","version":"-1"}`, Command{Code: 310, Flag: 3, Version: -1}},
 		{"null members", `{"code":null,"remark":null,"extFields":null,"opaque":5}`, Command{Opaque: 5}},
 		{"unknown members", `{"x":{"a":[1,{"b":"]}\""}]},"y":[[],[]],"z":-1.5e+3,"code":7,"w":true}`, Command{Code: 7}},
-		{"scalar ext values", `{"extFields":{"a":1,"b":true,"c":null,"d":-2.5,"e":"s"}}`,
-			Command{Ext: ext("a", "1", "b", "true", "d", "-2.5", "e", "s")}},
+		{
+			"scalar ext values", `{"extFields":{"a":1,"b":true,"c":null,"d":-2.5,"e":"s"}}`,
+			Command{Ext: ext("a", "1", "b", "true", "d", "-2.5", "e", "s")},
+		},
 		{"nested ext values stay text", `{"extFields":{"a":{"b":["}"]},"c":[1, 2]}}`, Command{Ext: ext("a", `{"b":["}"]}`, "c", "[1, 2]")}},
 		{"doubled ext key: last wins", `{"extFields":{"a":"1","b":"2","a":"3"}}`, Command{Ext: ext("a", "3", "b", "2")}},
 		{"empty ext", `{"extFields":{},"code":2}`, Command{Code: 2}},

@@ -22,8 +22,7 @@ func (h *ConsumeMessageDirectlyResultRequestHeader) fields(f *fieldSet) {
 }
 
 // GetAllProducerInfoRequestHeader is the reference's header class GetAllProducerInfoRequestHeader.
-type GetAllProducerInfoRequestHeader struct {
-}
+type GetAllProducerInfoRequestHeader struct{}
 
 func (h *GetAllProducerInfoRequestHeader) fields(*fieldSet) {}
 
@@ -46,8 +45,7 @@ func (h *GetConsumerListByGroupRequestHeader) fields(f *fieldSet) {
 }
 
 // GetConsumerListByGroupResponseHeader is the reference's header class GetConsumerListByGroupResponseHeader.
-type GetConsumerListByGroupResponseHeader struct {
-}
+type GetConsumerListByGroupResponseHeader struct{}
 
 func (h *GetConsumerListByGroupResponseHeader) fields(*fieldSet) {}
 
@@ -87,14 +85,12 @@ func (h *GetProducerConnectionListRequestHeader) fields(f *fieldSet) {
 }
 
 // HeartbeatRequestHeader is the reference's header class HeartbeatRequestHeader.
-type HeartbeatRequestHeader struct {
-}
+type HeartbeatRequestHeader struct{}
 
 func (h *HeartbeatRequestHeader) fields(*fieldSet) {}
 
 // LockBatchMQRequestHeader is the reference's header class LockBatchMqRequestHeader.
-type LockBatchMQRequestHeader struct {
-}
+type LockBatchMQRequestHeader struct{}
 
 func (h *LockBatchMQRequestHeader) fields(*fieldSet) {}
 
@@ -119,8 +115,7 @@ func (h *QuerySubscriptionByConsumerRequestHeader) fields(f *fieldSet) {
 }
 
 // UnlockBatchMQRequestHeader is the reference's header class UnlockBatchMqRequestHeader.
-type UnlockBatchMQRequestHeader struct {
-}
+type UnlockBatchMQRequestHeader struct{}
 
 func (h *UnlockBatchMQRequestHeader) fields(*fieldSet) {}
 
@@ -138,7 +133,6 @@ func (h *UnregisterClientRequestHeader) fields(f *fieldSet) {
 }
 
 // UnregisterClientResponseHeader is the reference's header class UnregisterClientResponseHeader.
-type UnregisterClientResponseHeader struct {
-}
+type UnregisterClientResponseHeader struct{}
 
 func (h *UnregisterClientResponseHeader) fields(*fieldSet) {}

@@ -17,8 +17,10 @@ func command(kv ...string) *Command {
 
 func TestHeaderErrorsNameTheField(t *testing.T) {
 	pull := func(kv ...string) *Command {
-		return command(append([]string{"consumerGroup", "g", "topic", "t", "queueId", "0", "queueOffset", "0", "maxMsgNums", "32",
-			"sysFlag", "0", "commitOffset", "0", "suspendTimeoutMillis", "0", "subVersion", "0"}, kv...)...)
+		return command(append([]string{
+			"consumerGroup", "g", "topic", "t", "queueId", "0", "queueOffset", "0", "maxMsgNums", "32",
+			"sysFlag", "0", "commitOffset", "0", "suspendTimeoutMillis", "0", "subVersion", "0",
+		}, kv...)...)
 	}
 	tests := []struct {
 		name string
@@ -143,6 +145,7 @@ func fill(v reflect.Value) {
 			f.SetBool(true)
 		case reflect.Int32, reflect.Int64:
 			f.SetInt(int64(-1000 - i))
+		default: // lists are left empty
 		}
 	}
 }
@@ -161,8 +164,10 @@ func TestRPCFields(t *testing.T) {
 }
 
 func TestVersionNames(t *testing.T) {
-	for v, want := range map[int32]string{213: "V4_0_0", 232: "V4_1_0_SNAPSHOT", 317: "V4_5_2", 401: "V4_9_4", 413: "V5_0_0", 479: "V5_3_3",
-		513: "V5_5_0", 611: "V5_9_9", 612: "HIGHER_VERSION", 100000: "HIGHER_VERSION", 121: "V3", -1: "V3"} {
+	for v, want := range map[int32]string{
+		213: "V4_0_0", 232: "V4_1_0_SNAPSHOT", 317: "V4_5_2", 401: "V4_9_4", 413: "V5_0_0", 479: "V5_3_3",
+		513: "V5_5_0", 611: "V5_9_9", 612: "HIGHER_VERSION", 100000: "HIGHER_VERSION", 121: "V3", -1: "V3",
+	} {
 		if got := VersionName(v); got != want {
 			t.Errorf("VersionName(%d) = %s, want %s", v, got, want)
 		}

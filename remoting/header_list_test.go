@@ -76,7 +76,7 @@ func allHeaders() []Header {
 		new(NotificationResponseHeader),
 		new(NotifyBrokerRoleChangedRequestHeader),
 		new(NotifyConsumerIDsChangedRequestHeader),
-		new(NotifyMinBrokerIdChangeRequestHeader),
+		new(NotifyMinBrokerIDChangeRequestHeader),
 		new(NotifyUnsubscribeLiteRequestHeader),
 		new(PeekMessageRequestHeader),
 		new(PollingInfoRequestHeader),

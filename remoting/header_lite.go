@@ -49,8 +49,7 @@ func (h *GetParentTopicInfoRequestHeader) fields(f *fieldSet) {
 }
 
 // LiteSubscriptionCtlRequestHeader is the reference's header class LiteSubscriptionCtlRequestHeader.
-type LiteSubscriptionCtlRequestHeader struct {
-}
+type LiteSubscriptionCtlRequestHeader struct{}
 
 func (h *LiteSubscriptionCtlRequestHeader) fields(*fieldSet) {}
 

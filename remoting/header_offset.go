@@ -184,7 +184,6 @@ func (h *UpdateConsumerOffsetRequestHeader) fields(f *fieldSet) {
 }
 
 // UpdateConsumerOffsetResponseHeader is the reference's header class UpdateConsumerOffsetResponseHeader.
-type UpdateConsumerOffsetResponseHeader struct {
-}
+type UpdateConsumerOffsetResponseHeader struct{}
 
 func (h *UpdateConsumerOffsetResponseHeader) fields(*fieldSet) {}

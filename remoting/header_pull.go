@@ -121,7 +121,6 @@ func (h *ViewMessageRequestHeader) fields(f *fieldSet) {
 }
 
 // ViewMessageResponseHeader is the reference's header class ViewMessageResponseHeader.
-type ViewMessageResponseHeader struct {
-}
+type ViewMessageResponseHeader struct{}
 
 func (h *ViewMessageResponseHeader) fields(*fieldSet) {}

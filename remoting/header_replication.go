@@ -61,8 +61,8 @@ func (h *NotifyBrokerRoleChangedRequestHeader) fields(f *fieldSet) {
 	f.optI64("masterBrokerId", &h.MasterBrokerID)
 }
 
-// NotifyMinBrokerIdChangeRequestHeader is the reference's header class NotifyMinBrokerIdChangeRequestHeader.
-type NotifyMinBrokerIdChangeRequestHeader struct {
+// NotifyMinBrokerIDChangeRequestHeader is the reference's header class NotifyMinBrokerIdChangeRequestHeader.
+type NotifyMinBrokerIDChangeRequestHeader struct {
 	MinBrokerID       Optional[int64]
 	BrokerName        string
 	MinBrokerAddr     string
@@ -70,7 +70,7 @@ type NotifyMinBrokerIdChangeRequestHeader struct {
 	HABrokerAddr      string
 }
 
-func (h *NotifyMinBrokerIdChangeRequestHeader) fields(f *fieldSet) {
+func (h *NotifyMinBrokerIDChangeRequestHeader) fields(f *fieldSet) {
 	f.optI64("minBrokerId", &h.MinBrokerID)
 	f.str("brokerName", &h.BrokerName, optional)
 	f.str("minBrokerAddr", &h.MinBrokerAddr, optional)

@@ -79,8 +79,7 @@ func (h *EndTransactionRequestHeader) fields(f *fieldSet) {
 }
 
 // EndTransactionResponseHeader is the reference's header class EndTransactionResponseHeader.
-type EndTransactionResponseHeader struct {
-}
+type EndTransactionResponseHeader struct{}
 
 func (h *EndTransactionResponseHeader) fields(*fieldSet) {}
 

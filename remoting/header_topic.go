@@ -1,8 +1,7 @@
 package remoting
 
 // CreateTopicListRequestHeader is the reference's header class CreateTopicListRequestHeader.
-type CreateTopicListRequestHeader struct {
-}
+type CreateTopicListRequestHeader struct{}
 
 func (h *CreateTopicListRequestHeader) fields(*fieldSet) {}
 

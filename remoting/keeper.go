@@ -155,6 +155,7 @@ func (h *deadlineHeap) Push(x any) {
 		*h = append(*h, d)
 	}
 }
+
 func (h *deadlineHeap) Pop() any {
 	old := *h
 	d := old[len(old)-1]

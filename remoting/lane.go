@@ -3,7 +3,6 @@ package remoting
 import (
 	"fmt"
 	"sync/atomic"
-	"time"
 )
 
 // lane is a pool of workers behind a bounded queue.
@@ -121,7 +120,7 @@ func (l *lane) stats() LaneStats {
 func (o LaneOptions) check(i int) error {
 	if o.Workers <= 0 || o.Queue <= 0 || o.MaxWait < 0 {
 		return fmt.Errorf("remoting: lane %d %q has %d workers, a queue of %d and waits at most %s: all must be positive",
-			i+1, o.Name, o.Workers, o.Queue, time.Duration(o.MaxWait))
+			i+1, o.Name, o.Workers, o.Queue, o.MaxWait)
 	}
 	return nil
 }

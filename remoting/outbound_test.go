@@ -148,12 +148,14 @@ func (s *turnScratch) get(size int, fill byte) []byte {
 func TestPausingReaderGetsEverything(t *testing.T) {
 	var released atomic.Int64
 	const size, count = 200_000, 60
-	s := startServer(t, ServerOptions{Routes: bulkRoutes(size, &released), Lanes: echoLane(), OutboundLimit: 64 << 20, Loops: 1,
+	s := startServer(t, ServerOptions{
+		Routes: bulkRoutes(size, &released), Lanes: echoLane(), OutboundLimit: 64 << 20, Loops: 1,
 		EndTurn: func(l *Loop) {
 			if sc, ok := l.Data.(*turnScratch); ok {
 				sc.ended = true
 			}
-		}})
+		},
+	})
 	p := s.dial(t)
 	for i := range int32(count) {
 		p.send(request(700+i%3, i, ""))
@@ -179,8 +181,10 @@ func TestSlowReaderOverItsLimitIsClosed(t *testing.T) {
 	var released atomic.Int64
 	conns := make(chan *Conn, 1)
 	const size = 100_000
-	s := startServer(t, ServerOptions{Routes: bulkRoutes(size, &released), Lanes: echoLane(), OutboundLimit: 1 << 20, Loops: 1,
-		OnOpen: func(c *Conn) { conns <- c }})
+	s := startServer(t, ServerOptions{
+		Routes: bulkRoutes(size, &released), Lanes: echoLane(), OutboundLimit: 1 << 20, Loops: 1,
+		OnOpen: func(c *Conn) { conns <- c },
+	})
 	p := s.dial(t)
 	sent := int64(0)
 	var c *Conn
@@ -211,8 +215,10 @@ func TestSlowReaderOverItsLimitIsClosed(t *testing.T) {
 func TestOutboundBudget(t *testing.T) {
 	var released atomic.Int64
 	const size = 1 << 20
-	s := startServer(t, ServerOptions{Routes: append(bulkRoutes(size, &released), echoRoutes()...), Lanes: echoLane(),
-		OutboundBudget: 16 << 20, Loops: 1})
+	s := startServer(t, ServerOptions{
+		Routes: append(bulkRoutes(size, &released), echoRoutes()...), Lanes: echoLane(),
+		OutboundBudget: 16 << 20, Loops: 1,
+	})
 	stuck := make([]*peer, 60)
 	for i := range stuck {
 		stuck[i] = s.dial(t)
@@ -262,8 +268,10 @@ func TestThousandsOfReadersThatNeverRead(t *testing.T) {
 	}
 	var released atomic.Int64
 	const conns, pulls, size = manyReaders, 16, 256 << 10
-	s := startServer(t, ServerOptions{Routes: append(bulkRoutes(size, &released), echoRoutes()...), Lanes: echoLane(),
-		SendBuffer: 32 << 10})
+	s := startServer(t, ServerOptions{
+		Routes: append(bulkRoutes(size, &released), echoRoutes()...), Lanes: echoLane(),
+		SendBuffer: 32 << 10,
+	})
 	before := heapInUse()
 	peers := make([]net.Conn, conns)
 	for i := range peers {
@@ -322,8 +330,10 @@ func TestTricklersCostBytes(t *testing.T) {
 
 func TestInboundLimit(t *testing.T) {
 	gate := make(chan struct{})
-	s := startServer(t, ServerOptions{InboundLimit: 1 << 20, Loops: 1, Lanes: []LaneOptions{{Name: "x", Workers: 1, Queue: 100}},
-		Routes: []Route{{700, 1, func(*Conn, *Command) (*Command, error) { <-gate; return NewResponse(0), nil }}, {701, OnLoop, echo}}})
+	s := startServer(t, ServerOptions{
+		InboundLimit: 1 << 20, Loops: 1, Lanes: []LaneOptions{{Name: "x", Workers: 1, Queue: 100}},
+		Routes: []Route{{700, 1, func(*Conn, *Command) (*Command, error) { <-gate; return NewResponse(0), nil }}, {701, OnLoop, echo}},
+	})
 	body := strings.Repeat("b", 100_000)
 	p := s.dial(t)
 	for i := range int32(20) {

@@ -44,10 +44,10 @@ const (
 	FlowControl                          int32 = 215
 	NotLeaderForQueue                    int32 = 501
 	IllegalOperation                     int32 = 604
-	RpcUnknown                           int32 = -1000
-	RpcAddrIsNull                        int32 = -1002
-	RpcSendToChannelFailed               int32 = -1004
-	RpcTimeOut                           int32 = -1006
+	RPCUnknown                           int32 = -1000
+	RPCAddrIsNull                        int32 = -1002
+	RPCSendToChannelFailed               int32 = -1004
+	RPCTimeOut                           int32 = -1006
 	GoAway                               int32 = 1500
 	ControllerFencedMasterEpoch          int32 = 2000
 	ControllerFencedSyncStateSetEpoch    int32 = 2001
@@ -116,10 +116,10 @@ var responseCodeNames = map[int32]string{
 	FlowControl:                          "FLOW_CONTROL",
 	NotLeaderForQueue:                    "NOT_LEADER_FOR_QUEUE",
 	IllegalOperation:                     "ILLEGAL_OPERATION",
-	RpcUnknown:                           "RPC_UNKNOWN",
-	RpcAddrIsNull:                        "RPC_ADDR_IS_NULL",
-	RpcSendToChannelFailed:               "RPC_SEND_TO_CHANNEL_FAILED",
-	RpcTimeOut:                           "RPC_TIME_OUT",
+	RPCUnknown:                           "RPC_UNKNOWN",
+	RPCAddrIsNull:                        "RPC_ADDR_IS_NULL",
+	RPCSendToChannelFailed:               "RPC_SEND_TO_CHANNEL_FAILED",
+	RPCTimeOut:                           "RPC_TIME_OUT",
 	GoAway:                               "GO_AWAY",
 	ControllerFencedMasterEpoch:          "CONTROLLER_FENCED_MASTER_EPOCH",
 	ControllerFencedSyncStateSetEpoch:    "CONTROLLER_FENCED_SYNC_STATE_SET_EPOCH",

@@ -195,14 +195,16 @@ func TestHooks(t *testing.T) {
 
 func TestPanickingHooksDoNoHarm(t *testing.T) {
 	boom := func(*Conn) { panic("hook") }
-	s := startServer(t, ServerOptions{Routes: echoRoutes(), Lanes: echoLane(), OnOpen: boom, OnClose: boom,
+	s := startServer(t, ServerOptions{
+		Routes: echoRoutes(), Lanes: echoLane(), OnOpen: boom, OnClose: boom,
 		StartLoop: func(*Loop) { panic("loop") },
 		Intercept: func(c *Conn, req *Command) (*Command, error, bool) {
 			if req.Opaque == 66 {
 				panic("check")
 			}
 			return nil, nil, false
-		}})
+		},
+	})
 	p := s.dial(t)
 	p.send(request(codeEcho, 66, ""))
 	if got := p.receive(); got.Code != 1 || !strings.Contains(got.Remark, "the check of request code 900 panicked") {
@@ -217,7 +219,8 @@ func TestPanickingHooksDoNoHarm(t *testing.T) {
 }
 
 func TestIntercept(t *testing.T) {
-	s := startServer(t, ServerOptions{Routes: echoRoutes(), Lanes: echoLane(),
+	s := startServer(t, ServerOptions{
+		Routes: echoRoutes(), Lanes: echoLane(),
 		Intercept: func(c *Conn, req *Command) (*Command, error, bool) {
 			switch req.Opaque {
 			case 1:
@@ -228,7 +231,8 @@ func TestIntercept(t *testing.T) {
 				return nil, nil, true
 			}
 			return nil, nil, false
-		}})
+		},
+	})
 	p := s.dial(t)
 	for i := range int32(5) {
 		p.send(request(codeEcho, i, "b"))

@@ -3,8 +3,9 @@ package remoting
 import (
 	"time"
 
-	"github.com/rocketd/rocketd/internal/clock"
 	"github.com/sirupsen/logrus"
+
+	"github.com/rocketd/rocketd/internal/clock"
 )
 
 // ServerOptions configure a Server. Zero values of bounds mean the defaults named here.

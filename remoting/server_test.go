@@ -15,9 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rocketd/rocketd/internal/clock"
 	"github.com/sirupsen/logrus"
 	"go.uber.org/goleak"
+
+	"github.com/rocketd/rocketd/internal/clock"
 )
 
 func TestMain(m *testing.M) {
@@ -483,7 +484,8 @@ func TestLaneOverload(t *testing.T) {
 func TestLaneMaxWait(t *testing.T) {
 	clk := clock.NewManual(time.UnixMilli(1_000_000))
 	gate, started := make(chan struct{}), make(chan struct{}, 8)
-	s := startServer(t, ServerOptions{Clock: clk,
+	s := startServer(t, ServerOptions{
+		Clock: clk,
 		Routes: []Route{{700, 1, func(c *Conn, req *Command) (*Command, error) {
 			started <- struct{}{}
 			<-gate

@@ -116,8 +116,8 @@ async function brokers(box) {
 }
 
 // filter is the form above a list: a text and, with kinds, a choice.
-function filter(at, kinds) {
-  const q = h("input", { name: "q", type: "search", value: at.query.get("q") || "", placeholder: "part of the name" });
+function filter(at, kinds, hint) {
+  const q = h("input", { name: "q", type: "search", value: at.query.get("q") || "", placeholder: hint || "part of the name" });
   const kind = kinds && h("select", { name: "kind" }, kinds.map(([v, label]) => h("option", { value: v, selected: (at.query.get("kind") ?? kinds[0][0]) === v }, label)));
   const form = h("form", { role: "search" }, h("label", {}, "Search", q), kind && h("label", {}, "Kind", kind), h("button", {}, "Show"));
   form.addEventListener("submit", (e) => {
@@ -163,6 +163,8 @@ function lagTable(list, byGroup) {
 
 function online(yes) { return h("span", { class: yes ? "tag good" : "tag" }, yes ? "online" : "offline"); }
 
+const many = (n, one, more) => `${num(n)} ${n === 1 ? one : more || `${one}s`}`;
+
 async function groups(box, at) {
   const list = h("div");
   box.append(h("h1", {}, "Groups"), filter(at), list);
@@ -183,8 +185,9 @@ async function group(box, at) {
   await live(box, 3, () => api(`groups/${encodeURIComponent(at.arg)}`), (g) => list.replaceChildren(
     ...g.problems.map((p) => h("p", { class: "error" }, p)),
     panel([["state", online(g.online)], ["kind", mode(g) || "unknown while offline"], ["begins", g.fromWhere || "unknown while offline"],
-      ["deliveries before dead", g.retryMaxTimes < 0 ? "not configured" : num(g.retryMaxTimes + 1)], ["consumes", g.consumeEnable ? "enabled" : "disabled"],
-      ["dead letters", link(`#/dead-letters?group=${encodeURIComponent(g.name)}`, num(g.deadLetters))], ["lag", `${num(g.lag)} messages${g.lagMs ? `, ${span(g.lagMs)} behind` : ""}`]]),
+      ["deliveries before dead", g.retryMaxTimes < 0 ? "not configured" : num(g.retryMaxTimes + 1)], ["consumes", `${g.consumeEnable ? "enabled" : "disabled"}${g.consumeMessageOrderly ? ", in order" : ""}${g.consumeBroadcastEnable ? ", may broadcast" : ""}`],
+      ["retry queues", num(g.retryQueues)],
+      ["dead letters", link(`#/dead-letters?group=${encodeURIComponent(g.name)}`, num(g.deadLetters))], ["lag", `${many(g.lag, "message")}${g.lagMs ? `, ${span(g.lagMs)} behind` : ""}`]]),
     h("h2", {}, "Topics"), lagTable(g.topics, false),
     h("h2", {}, "Members"), clientTable(g.clients.map((c) => ({ ...c, role: "", group: "", problems: [] })), false),
     h("h2", {}, "Queues"), table(["topic", "#queue", "#first", "#committed", "#read to", "#next", "#lag", "#behind", "locked by"], g.queues.map((q) => [
@@ -200,7 +203,7 @@ function clientTable(list, all) {
 
 async function clients(box, at) {
   const list = h("div");
-  box.append(h("h1", {}, "Clients"), filter(at), list);
+  box.append(h("h1", {}, "Clients"), filter(at, null, "id, group or address"), list);
   await live(box, 5, () => api("clients", { q: at.query.get("q") || "" }), (r) => list.replaceChildren(clientTable(r.clients, true), cut(r.total, r.clients) || ""));
 }
 
@@ -218,7 +221,7 @@ async function timers(box, at) {
   await live(box, 3, ask, (t) => {
     cards.replaceChildren(card("timers pending", num(t.timers)), card("delayed by level", num(t.delays)), card("not in the wheel yet", num(t.behind)),
       card("next due", t.nextDueMs ? ago(t.nextDueMs - t.nowMs) : "none"), card("timers delivered", num(t.stats.delivered)), card("cancelled", num(t.stats.cancelled)),
-      card("rolled", num(t.stats.rolled)), card("latest", `${num(t.stats.maxLateness)} ms late`));
+      card("rolled", num(t.stats.rolled)), card("latest", t.stats.delivered ? `${num(t.stats.maxLateness)} ms late` : "none"));
     line.draw(bars(t));
     late.draw([t.timerLateness.map((_, i) => i), t.timerLateness.map((c) => c.count), t.delayLateness.map((c) => c.count)], t.timerLateness.map((c) => (c.ms < 0 ? "more" : `${c.ms}`)));
     rest.replaceChildren(h("div", { class: "two" },
@@ -250,9 +253,9 @@ async function transactions(box) {
   const list = h("div");
   box.append(h("h1", {}, "Half messages"), list);
   await live(box, 3, () => api("transactions"), (r) => list.replaceChildren(
-    h("p", { class: "note" }, `${num(r.total)} half messages are undecided. Producers are asked again until they decide.`),
+    h("p", { class: "note" }, `${many(r.total, "half message is", "half messages are")} undecided. Producers are asked again until they decide.`),
     table(["topic", "producer group", "message", "since", "#asked", "next asked", "who is asked"], r.transactions.map((t) => [
-      t.topic, t.producerGroup, link(`#/message/${t.uniqueKey}?topic=RMQ_SYS_TRANS_HALF_TOPIC`, t.uniqueKey || `offset ${t.offset}`), time(t.sinceMs), num(t.checks), t.nextAskMs ? time(t.nextAskMs) : "",
+      t.topic, t.producerGroup, link(`#/message/${t.uniqueKey}?topic=RMQ_SYS_TRANS_HALF_TOPIC`, t.uniqueKey || `offset ${t.offset}`), h("span", { class: "nowrap" }, time(t.sinceMs)), num(t.checks), t.nextAskMs ? h("span", { class: "nowrap" }, time(t.nextAskMs)) : "",
       t.askable.length ? t.askable.map((c) => `${c.id} (${c.address})`).join(", ") : h("span", { class: "tag bad" }, "nobody is connected")]), "No half message is undecided."),
     h("h2", {}, "Decided since the start"), table(["topic", "#committed", "#rolled back"], r.decided.map((d) => [d.topic, num(d.commits), num(d.rollbacks)]), "None.")));
 }

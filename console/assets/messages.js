@@ -20,6 +20,7 @@ export async function messages(box, at) {
   const form = h("form", { role: "search" },
     field("topic", "Topic", { list: "topics", type: "search" }), field("queue", "Queue", { type: "number", min: 0, size: 4, placeholder: "all" }), field("offset", "From offset", { type: "number", min: 0 }),
     field("key", "Key", {}), field("id", "Message id or unique key", {}), h("label", {}, "Stored from", h("input", { name: "at", type: "datetime-local", step: 1, value: value("at") })),
+    h("label", {}, "until", h("input", { name: "until", type: "datetime-local", step: 1, value: value("until") })),
     h("button", { class: "primary" }, "Find"), await topicList());
   form.addEventListener("submit", (e) => {
     e.preventDefault();
@@ -28,17 +29,18 @@ export async function messages(box, at) {
   });
   box.append(h("h1", {}, "Messages"), form);
   if (!value("topic") && !value("id")) {
-    box.append(h("p", { class: "note" }, "A topic alone shows its newest messages. A queue and an offset browse, a key or id searches, a time shows what was stored from then on."));
+    box.append(h("p", { class: "note" }, "A topic alone shows its newest messages. A queue and an offset browse, a key or id searches, times show what was stored between them."));
     return;
   }
   const list = h("div");
   box.append(list);
   try {
     const from = value("at") ? String(new Date(value("at")).getTime()) : "";
-    const r = await api("messages", { topic: value("topic"), queue: value("queue"), offset: value("offset"), key: value("key"), id: value("id"), from, count: 50 });
+    const to = value("until") ? String(new Date(value("until")).getTime() + 999) : "";
+    const r = await api("messages", { topic: value("topic"), queue: value("queue"), offset: value("offset"), key: value("key"), id: value("id"), from: from || (to && "0"), to, count: 50 });
     list.append(messageTable(r.messages));
     if (r.by === "offset") list.append(pages(q, r));
-    else list.append(h("p", { class: "note" }, `${num(r.messages.length)} messages, by ${r.by}.`));
+    else list.append(h("p", { class: "note" }, `${num(r.messages.length)} ${r.messages.length === 1 ? "message" : "messages"}, by ${r.by}.`));
   } catch (e) { list.append(failure(e)); }
 }
 

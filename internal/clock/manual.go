@@ -283,5 +283,5 @@ func (m *Manual) settle(before int) {
 	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
 	defer cancel()
 	runtime.Gosched()
-	_ = m.AwaitWaiters(ctx, before) //nolint:errcheck // running out of time is the other way to end
+	_ = m.AwaitWaiters(ctx, before) // running out of time is the other way to end
 }

@@ -109,7 +109,7 @@ func classTexts(t testing.TB) []classText {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // read only
+	defer f.Close() // read only
 	var texts []classText
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {

@@ -74,8 +74,8 @@ func (m *members) is(name string) bool {
 }
 
 // str is a string that is written even when empty.
-func (m *members) str(name string, v *string, others ...string) {
-	if m.at(name, others...) {
+func (m *members) str(name string, v *string) {
+	if m.at(name) {
 		stringValue(m.x, v)
 	}
 }

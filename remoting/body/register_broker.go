@@ -126,7 +126,7 @@ func decodeInflated(p *parts, version int32) (*RegisterBrokerBody, error) {
 		return nil, err
 	}
 	// RegisterBrokerBody.decode goes on without the list when it cannot be read.
-	b.FilterServerList, _ = DecodeStrings(text) //nolint:errcheck // see above
+	b.FilterServerList, _ = DecodeStrings(text)
 	if version < mappingVersion {
 		return b, nil
 	}

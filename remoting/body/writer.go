@@ -91,7 +91,7 @@ func (w *writer) double(v float64) {
 	start := len(w.buf)
 	w.buf = append(w.buf, text[:mantissa]...)
 	w.fraction(start, len(w.buf))
-	exponent, _ := strconv.Atoi(string(text[mantissa+1:])) //nolint:errcheck // written by AppendFloat
+	exponent, _ := strconv.Atoi(string(text[mantissa+1:])) // written by AppendFloat
 	w.buf = append(w.buf, 'E')
 	w.buf = strconv.AppendInt(w.buf, int64(exponent), 10)
 }
