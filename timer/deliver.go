@@ -22,7 +22,7 @@ var errMismatch = errors.New("record is not the one the timer was made for")
 // putBatch is the messages of one Put with the records they alias.
 type putBatch struct {
 	found    []store.Entry
-	taken    []entry // taken from the heap, in order
+	taken    []entry // taken from the calendar, in order
 	messages []message.Message
 	sources  []int // of messages: index into taken
 	topics   []string
@@ -68,14 +68,14 @@ func (t *Timer) deliver(now int64) bool {
 	defer b.clear()
 	var readErr error
 	for len(b.taken) < deliverBatch && b.bytes < deliverBytes && w.nextDue() <= now {
-		e := w.pop()
+		e := w.timers.pop()
 		if e.magic&magicRoll == 0 && b.cancels > 0 {
-			w.push(e) // one of the cancels that roll may be for it: they are to be enqueued first
+			w.timers.push(e) // one of the cancels that roll may be for it: they are to be enqueued first
 			break
 		}
 		if err := t.prepare(e, now); err != nil {
 			if !useless(err) && !errors.Is(err, errMismatch) && !errors.Is(err, relay.ErrNoTarget) && t.retries < readTries {
-				w.push(e)
+				w.timers.push(e)
 				readErr = err
 				break
 			}
@@ -136,7 +136,7 @@ func (t *Timer) heldUp(now int64, readErr, putErr error) bool {
 	return false
 }
 
-// takeBack returns to the heap what was taken from it from the first message not stored on.
+// takeBack returns to the calendar what was taken from it from the first message not stored on.
 func (t *Timer) takeBack(stored int) {
 	b, w := &t.put, &t.window
 	for _, i := range b.sources[stored:] {
@@ -144,7 +144,7 @@ func (t *Timer) takeBack(stored int) {
 		if w.partial != nil && t.wheel.key(e.out) == w.partial.key {
 			w.partial.waiting++
 		}
-		w.push(e)
+		w.timers.push(e)
 	}
 }
 

@@ -63,7 +63,7 @@
 // slot's begin and at or before its end; d - 1 rounded down is the same slot. So each side reads what the other wrote, and a cancel meets its
 // target whoever wrote which. Where the reference wrote a rounded time the exact one is found again in the properties the client
 // sent. A timer is due when the clock shows more than out. Slots are opened a few seconds before they begin: their units are read into a
-// heap by exact millisecond, at most maxOpen of them at once. So memory does not grow with the number of timers.
+// calendar by exact millisecond, at most maxOpen of them at once. So memory does not grow with the number of timers.
 //
 // # Order and progress
 //

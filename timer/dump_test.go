@@ -11,9 +11,9 @@ import (
 func (b *bench) dump(body string) string {
 	var s strings.Builder
 	t := b.tm
-	fmt.Fprintf(&s, "now %+d mark %+d/%d until %+d closed %+d end %d sweep %d queue %d barriers %v opening %v partial %v heap %d\n", b.clock.NowMs()-begin,
+	fmt.Fprintf(&s, "now %+d mark %+d/%d until %+d closed %+d end %d sweep %d queue %d barriers %v opening %v partial %v timers %d\n", b.clock.NowMs()-begin,
 		t.progress.mark.out-begin, t.progress.mark.pos, t.wheel.start(t.window.until)-begin, t.wheel.start(t.closed)-begin, t.log.end, t.sweeper.at,
-		t.queueOffset, t.progress.barriers, t.window.opening != nil, t.window.partial, len(t.window.heap))
+		t.queueOffset, t.progress.barriers, t.window.opening != nil, t.window.partial, t.window.timers.len())
 	for _, m := range b.log.Messages(message.TopicTimer, 0) {
 		if string(m.Body) != body {
 			continue
@@ -28,11 +28,11 @@ func (b *bench) dump(body string) string {
 				fmt.Fprintf(&s, "    unit at %d out %+d written %+d prev %d magic %d mark %x, slot %+v\n", pos, u.out-begin, u.written-begin, u.prev, u.magic, u.mark, t.wheel.raw(key))
 			}
 		}
-		for _, e := range t.window.heap {
+		t.window.timers.each(func(e *entry) {
 			if e.offset == m.PhysicalOffset {
-				fmt.Fprintf(&s, "    in the heap: %+v\n", e)
+				fmt.Fprintf(&s, "    in memory: %+v\n", *e)
 			}
-		}
+		})
 	}
 	lines := strings.Split(b.lines.String(), "\n")
 	s.WriteString("  " + strings.Join(lines[max(0, len(lines)-60):], "\n  "))

@@ -321,7 +321,7 @@ func (t *Timer) admit(requests []request) {
 		r := &requests[i]
 		t.window.admit(t.wheel.key(r.u.out), entryOf(&r.u, r.pos, r.due), r)
 	}
-	if len(t.window.heap) > t.maxOpen {
+	if t.window.timers.len() > t.maxOpen {
 		t.window.shrink(t.maxOpen/2, t.precision)
 	}
 }

@@ -104,11 +104,13 @@ func (t *Timer) listSlot(ctx context.Context, r *unitReader, o *opening, head in
 		}
 		pos = u.prev
 	}
-	w := window{}
-	w.fill(o.found)
-	list := make([]PendingTimer, 0, len(w.heap))
-	for len(w.heap) > 0 {
-		e := w.pop()
+	var found calendar
+	for i := range o.found {
+		found.push(o.found[i])
+	}
+	list := make([]PendingTimer, 0, found.len())
+	for found.len() > 0 {
+		e := found.pop()
 		list = append(list, PendingTimer{
 			ListPlace: ListPlace{e.out, e.pos}, DueMs: e.due, EnqueuedMs: e.written, PhysicalOffset: e.offset, Size: e.size, TopicHash: e.hash,
 			Rolls: e.magic&magicRoll != 0, Cancels: e.magic&magicDelete != 0,

@@ -58,7 +58,7 @@ func (t *Timer) beginOpening(last int64) bool {
 		}
 		w.opening = &opening{key: w.partial.key, after: w.partial.loaded, seen: w.partial.seen, again: true, limit: t.maxOpen / 2, found: w.spare[:0]}
 	} else {
-		if len(w.heap) >= t.maxOpen/2 {
+		if w.timers.len() >= t.maxOpen/2 {
 			return false
 		}
 		t.wheel.mu.Lock()
@@ -172,7 +172,7 @@ func notGone(err error) error {
 	return err
 }
 
-// finishOpening takes what was found into the heap.
+// finishOpening takes what was found into the calendar.
 func (t *Timer) finishOpening(now int64) {
 	w := &t.window
 	o := w.opening
@@ -194,9 +194,11 @@ func (t *Timer) finishOpening(now int64) {
 			w.partial.seen = o.note(w.partial.loaded)
 		}
 	}
-	w.fill(o.found)
+	for i := range o.found {
+		w.timers.push(o.found[i])
+	}
 	w.spare = nil
-	if cap(o.found) <= keepHeap {
+	if cap(o.found) <= keepTimers {
 		w.spare = o.found[:0]
 	}
 	w.until = max(w.until, o.key+1)
@@ -208,8 +210,8 @@ func (t *Timer) suspect() bool { return t.sweeper.at < t.suspectTo }
 // frontier is the place in the order of delivery before which nothing waits.
 func (t *Timer) frontier() mark {
 	b := t.window.bound(t.precision)
-	if len(t.window.heap) > 0 {
-		b = earlier(b, t.window.heap[0].mark)
+	if t.window.timers.len() > 0 {
+		b = earlier(b, t.window.timers.first())
 	}
 	return b
 }
@@ -232,10 +234,10 @@ func (t *Timer) closeSlots(now int64) {
 	}
 	t.wheel.mu.Unlock()
 	t.closed = last + 1
-	if len(t.window.heap) == 0 && cap(t.window.heap) > keepHeap {
-		t.window.heap = nil
+	if t.window.timers.len() == 0 {
+		t.window.timers.clear(keepTimers)
 	}
 }
 
-// keepHeap is the size of the arrays of timers that are kept while they are empty.
-const keepHeap = 1 << 15
+// keepTimers is for how many timers memory is kept while there are fewer.
+const keepTimers = 1 << 15

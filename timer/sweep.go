@@ -237,9 +237,7 @@ func (t *Timer) keepNow() int64 {
 			from = min(from, u.offset)
 		}
 	}
-	for i := range t.window.heap {
-		from = min(from, t.window.heap[i].offset)
-	}
+	t.window.timers.each(func(e *entry) { from = min(from, e.offset) })
 	return from
 }
 

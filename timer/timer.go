@@ -26,7 +26,7 @@ const (
 	deliverBytes = 1 << 20
 	// lookahead is how long before it begins a slot is opened.
 	lookahead = 3 * time.Second
-	// maxOpen bounds the timers of open slots that are held in memory, at 72 bytes each.
+	// maxOpen bounds the timers of open slots that are held in memory, at 64 bytes each.
 	maxOpen = 1 << 18
 	// openBudget bounds the units read in one round to open slots, sweepBudget those read to look for old ones.
 	openBudget  = 4096

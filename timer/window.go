@@ -27,22 +27,21 @@ func entryOf(u *unit, pos, due int64) entry {
 // counts is what the entry adds to the number of timers.
 func (e *entry) counts() int64 { return countOf(e.magic) }
 
-// window is the open slots: those before until, and what is known of the one being opened. Their timers wait in a heap by exact
-// millisecond. It belongs to the worker.
+// window is the open slots: those before until, and what is known of the one being opened. It belongs to the worker.
 type window struct {
-	heap    []entry // min-heap by mark
-	until   int64   // slots before are open
+	timers  calendar
+	until   int64 // slots before are open
 	opening *opening
 	partial *partial
 	cancels cancels
 	spare   []entry // an empty array for opening.found
 }
 
-// partial is the last open slot when it has more timers than memory may hold: those up to loaded are in the heap.
+// partial is the last open slot when it has more timers than memory may hold: those up to loaded are in the calendar.
 type partial struct {
 	key     int64
 	loaded  mark
-	waiting int // of those in the heap
+	waiting int // of those in the calendar
 	seen    seen
 }
 
@@ -64,16 +63,18 @@ type opening struct {
 
 // shrink keeps the first n timers and closes the slots behind them again.
 func (w *window) shrink(n int, precision int64) {
-	if len(w.heap) <= n || n < 1 {
+	if w.timers.len() <= n || n < 1 {
 		return
 	}
-	slices.SortFunc(w.heap, func(a, b entry) int {
-		if a.out != b.out {
-			return compare(a.out, b.out)
-		}
-		return compare(a.pos, b.pos)
-	})
-	last, next := w.heap[n-1].mark, w.heap[n].mark
+	var kept calendar
+	var last mark
+	for range n {
+		e := w.timers.pop()
+		last = e.mark
+		kept.push(e)
+	}
+	next := w.timers.first()
+	w.timers = kept
 	key := last.out / precision
 	w.opening = nil
 	if w.partial != nil && w.partial.key > key {
@@ -81,21 +82,18 @@ func (w *window) shrink(n int, precision int64) {
 	}
 	if next.out/precision == key || w.partial != nil {
 		w.partial = &partial{key: key, loaded: last}
-	}
-	w.heap = append(make([]entry, 0, n+n/2), w.heap[:n]...) // sorted, so a heap
-	if w.partial != nil {
-		for i := range w.heap {
-			if w.heap[i].out/precision == key {
+		w.timers.each(func(e *entry) {
+			if e.out/precision == key {
 				w.partial.waiting++
 			}
-		}
+		})
 	}
 	w.until = key + 1
 }
 
 // reset closes all slots; those from key on are to be opened.
 func (w *window) reset(key int64) {
-	w.heap = w.heap[:0]
+	w.timers.clear(keepTimers)
 	w.until = key
 	w.opening, w.partial = nil, nil
 	clear(w.cancels)
@@ -112,25 +110,27 @@ func (w *window) admit(key int64, e entry, r *request) {
 		}
 	case !open:
 	case opening && w.opening.again && !w.opening.after.before(e.mark):
-		w.push(e) // it belongs to what was loaded before
+		w.timers.push(e) // it belongs to what was loaded before
 	case opening:
 		w.opening.add(e)
 	case w.partial != nil && w.partial.key == key:
 		if !w.partial.loaded.before(e.mark) {
 			w.partial.waiting++
-			w.push(e)
+			w.timers.push(e)
 		}
 	default:
-		w.push(e)
+		w.timers.push(e)
 	}
 }
 
 // late tells whether timers that came too late for their slot wait.
 func (w *window) late() bool {
-	return slices.ContainsFunc(w.heap, func(e entry) bool { return e.late })
+	late := false
+	w.timers.each(func(e *entry) { late = late || e.late })
+	return late
 }
 
-// bound is where the order is not known any more: everything before it that waits is in the heap.
+// bound is where the order is not known any more: everything before it that waits is in the calendar.
 func (w *window) bound(precision int64) mark {
 	b := mark{w.until * precision, 0}
 	if w.partial != nil {
@@ -141,53 +141,23 @@ func (w *window) bound(precision int64) mark {
 
 // nextDue is when the first waiting timer in memory is due.
 func (w *window) nextDue() int64 {
-	if len(w.heap) == 0 {
+	if w.timers.len() == 0 {
 		return never
 	}
-	return w.heap[0].out + 1
+	return w.timers.first().out + 1
 }
 
-func (w *window) push(e entry) {
-	w.heap = append(w.heap, e)
-	h, i := w.heap, len(w.heap)-1
-	for i > 0 {
-		parent := (i - 1) / 2
-		if !h[i].mark.before(h[parent].mark) {
-			break
-		}
-		h[i], h[parent] = h[parent], h[i]
-		i = parent
-	}
-}
-
-func (w *window) pop() entry {
-	h := w.heap
-	e := h[0]
-	n := len(h) - 1
-	h[0] = h[n]
-	w.heap = h[:n]
-	siftDown(w.heap, 0, func(a, b mark) bool { return a.before(b) })
-	return e
-}
-
-// fill adds many at once.
-func (w *window) fill(entries []entry) {
-	w.heap = append(w.heap, entries...)
-	for i := len(w.heap)/2 - 1; i >= 0; i-- {
-		siftDown(w.heap, i, func(a, b mark) bool { return a.before(b) })
-	}
-}
-
-func siftDown(h []entry, i int, before func(a, b mark) bool) {
+// siftDown moves h[i] down to its place in a heap.
+func siftDown[E any](h []E, i int, before func(a, b *E) bool) {
 	for {
 		child := 2*i + 1
 		if child >= len(h) {
 			return
 		}
-		if right := child + 1; right < len(h) && before(h[right].mark, h[child].mark) {
+		if right := child + 1; right < len(h) && before(&h[right], &h[child]) {
 			child = right
 		}
-		if !before(h[child].mark, h[i].mark) {
+		if !before(&h[child], &h[i]) {
 			return
 		}
 		h[i], h[child] = h[child], h[i]
@@ -195,7 +165,7 @@ func siftDown(h []entry, i int, before func(a, b mark) bool) {
 	}
 }
 
-func after(a, b mark) bool { return b.before(a) }
+func after(a, b *entry) bool { return b.mark.before(a.mark) }
 
 // add takes in a timer of the slot, or not when it is behind the limit that memory sets.
 func (o *opening) add(e entry) {

@@ -8,32 +8,28 @@ import (
 	"github.com/rocketd/rocketd/integration/measure"
 )
 
-// costs measures the broker's CPU time for timers and delay levels, put and delivered.
-func costs(b *broker, t *table, o options) error {
-	if err := warmUp(b); err != nil {
-		return err
+// costs measures the broker's CPU time for messages of a kind, put and, with a delay, delivered.
+func costs(kind string, target string, properties func(i int) string) func(b *broker, t *table, o options) error {
+	return func(b *broker, t *table, o options) error {
+		if err := warmUp(b); err != nil {
+			return err
+		}
+		n := o.count(200_000)
+		if b.side == sideApache {
+			n = o.count(60_000)
+		}
+		each, err := cost(b, "cost", n, properties)
+		if err != nil {
+			return err
+		}
+		t.add("CPU s per million "+kind+", 1 KB", target, fmt.Sprintf("%.1f", each*1e6))
+		return nil
 	}
-	n := o.count(200_000)
-	if b.side == sideApache {
-		n = o.count(60_000)
-	}
-	normal, err := cost(b, "cost-plain", n, func(int) string { return "" })
-	if err != nil {
-		return err
-	}
-	timers, err := cost(b, "cost-timers", n, soon)
-	if err != nil {
-		return err
-	}
-	levels, err := cost(b, "cost-levels", n, func(int) string { return "DELAY\x012\x02" })
-	if err != nil {
-		return err
-	}
-	t.add("CPU s per million plain messages put, 1 KB", "", fmt.Sprintf("%.1f", normal*1e6))
-	t.add("CPU s per million timers put and delivered, 1 KB", "15", fmt.Sprintf("%.1f", timers*1e6))
-	t.add("CPU s per million delay-level messages put and delivered, 1 KB", "15", fmt.Sprintf("%.1f", levels*1e6))
-	return nil
 }
+
+func undelayed(int) string { return "" }
+
+func ofFiveSeconds(int) string { return "DELAY\x012\x02" }
 
 // soon is due in 5 to 9 seconds.
 func soon(int) string { return deliverAt(time.Now().UnixMilli() + 5000 + rand.Int64N(4000)) }
@@ -55,7 +51,7 @@ func cost(b *broker, topic string, n int, properties func(i int) string) (float6
 
 // pending fills the broker with timers over three days, in powers of ten, and measures at each of them.
 func pending(b *broker, t *table, o options) error {
-	if _, err := rate(b, "plain", o.count(20_000), func(int) string { return "" }); err != nil {
+	if _, err := rate(b, "plain", o.count(20_000), undelayed); err != nil {
 		return err
 	}
 	time.Sleep(3 * time.Second)
@@ -110,7 +106,7 @@ func rates(b *broker, o options) (plain, timers float64, err error) {
 	n := o.count(50_000)
 	var took [2]float64
 	for range rounds {
-		for i, properties := range []func(int) string{func(int) string { return "" }, overThreeDays()} {
+		for i, properties := range []func(int) string{undelayed, overThreeDays()} {
 			perSecond, err := rate(b, []string{"plain", "far"}[i], n, properties)
 			if err != nil {
 				return 0, 0, err
