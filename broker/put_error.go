@@ -66,17 +66,16 @@ func (b *Broker) diskText() string {
 }
 
 // delay sends m on its way through the delay levels or the timer, in the reference's order (HookUtils#handleScheduleMessage): the
-// level wins. timed tells that m has timer properties and has not been a timer message before.
-func (b *Broker) delay(m *message.Message, level int32, timed bool) error {
+// level wins. timed tells that m has timer properties and has not been a timer message before. outMs is the time of what became a timer, else 0.
+func (b *Broker) delay(m *message.Message, level int32, timed bool) (outMs int64, err error) {
 	if level > 0 {
 		_, err := b.schedule.Transform(m)
-		return err
+		return 0, err
 	}
 	if !timed {
-		return nil
+		return 0, nil
 	}
-	_, err := b.timer.Transform(m)
-	return err
+	return b.timer.Transform(m)
 }
 
 // transform is delay for a message whose properties have not been looked at.
@@ -87,7 +86,8 @@ func (b *Broker) transform(m *message.Message) error {
 	if err != nil {
 		return err
 	}
-	return b.delay(m, level, p.timer && !p.timed && m.Topic != message.TopicTimer)
+	_, err = b.delay(m, level, p.timer && !p.timed && m.Topic != message.TopicTimer)
+	return err
 }
 
 // randomQueue is a queue id in [0, n).

@@ -3,7 +3,6 @@ package broker
 import (
 	"bytes"
 	"errors"
-	"strconv"
 	"strings"
 
 	"github.com/rocketd/rocketd/conf"
@@ -54,8 +53,8 @@ type pendingSend struct {
 	begunMs int64
 	// transaction id, in the arena: the frame is gone by the end of the turn
 	uniqueFrom, uniqueTo int
+	recallTo             int    // end of the recall handle, which lies behind the transaction id in the arena; 0: there is none
 	ids                  string // message ids of a batch, joined; "" for one message
-	recall               string
 	oneway               bool
 	wait                 bool // answer when flushed as configured
 }
@@ -267,8 +266,16 @@ func (b *Broker) stageOne(req *remoting.Command, s *sender, topic *body.TopicCon
 	queueID = b.applyPriority(m, p, topic, queueID)
 	m.Suffix = s.suffix
 	out := pendingSend{queueID: queueID, begunMs: now, count: 1, kind: p.kind(), uniqueFrom: begin, uniqueTo: end, wait: p.waitStored}
-	if out.recall, err = b.transformSend(req, s, level); err != nil {
+	realTopic := m.Topic
+	outMs, err := b.transformSend(s, level)
+	if err != nil {
 		return pendingSend{}, err
+	}
+	if outMs > 0 && !message.IsRetryTopic(realTopic) {
+		// SendMessageProcessor#attachRecallHandle adds 1 ms to the time that was rounded down.
+		h := timer.RecallHandle{Topic: realTopic, BrokerName: b.identity.name, DeliverMs: outMs + 1, UniqueKey: unsafeString(s.arena[begin:end])}
+		s.arena = h.Append(s.arena)
+		out.recallTo = len(s.arena)
 	}
 	out.placed, err = b.store.Stage(m)
 	out.topic, out.putID, out.size = m.Topic, m.QueueID, int(out.placed.Size)
@@ -311,52 +318,27 @@ func (b *Broker) applyPriority(m *message.Message, p *sendProperties, topic *bod
 	return m.QueueID
 }
 
-// transformSend turns a half, delayed or timed message into what is stored of it. It returns the recall handle of a timed
-// one.
-func (b *Broker) transformSend(req *remoting.Command, s *sender, level int32) (recall string, err error) {
+// transformSend turns a half, delayed or timed message into what is stored of it. outMs is the time of a timed one, 0 for all others.
+func (b *Broker) transformSend(s *sender, level int32) (outMs int64, err error) {
 	m, p := &s.message, &s.properties
 	// Clients before 4.6.1 give half messages back as they are.
 	if p.prepared && !(m.ReconsumeTimes > 0 && level > 0) {
 		if c := b.config(); c.Broker.RejectTransactionMessage {
-			return "", remoting.Errorf(remoting.NoPermission, "the broker[%s] sending transaction message is forbidden", c.Broker.BrokerIP1)
+			return 0, remoting.Errorf(remoting.NoPermission, "the broker[%s] sending transaction message is forbidden", c.Broker.BrokerIP1)
 		}
 		toHalf(m)
-		return "", nil
+		return 0, nil
 	}
 	if level <= 0 && (!p.timer || p.timed) {
-		return "", nil
+		return 0, nil
 	}
 	realTopic := m.Topic
-	if err := b.delay(m, level, p.timer && !p.timed); err != nil {
-		return "", err
+	if outMs, err = b.delay(m, level, p.timer && !p.timed); err != nil || outMs == 0 {
+		return 0, err
 	}
-	if m.Topic == message.TopicTimer {
-		b.countTimed(m, realTopic)
-	}
-	if req.Code != remoting.SendBatchMessage && m.Topic == message.TopicTimer && !message.IsRetryTopic(realTopic) {
-		recall = b.recallHandle(m, realTopic)
-	}
-	return recall, nil
-}
-
-// recallHandle is the handle by which the sender of a timer message can recall it (SendMessageProcessor#attachRecallHandle, which
-// adds 1 ms to the time that was rounded down).
-func (b *Broker) recallHandle(m *message.Message, realTopic string) string {
-	out, _ := m.Property(message.KeyTimerOutMs)
-	ms, err := strconv.ParseInt(out, 10, 64)
-	if err != nil {
-		return ""
-	}
-	uniqueKey, _ := m.Property(message.KeyUniqueKey)
-	return timer.RecallHandle{Topic: realTopic, BrokerName: b.identity.name, DeliverMs: ms + 1, UniqueKey: uniqueKey}.String()
-}
-
-// countTimed counts how far ahead a timer is set.
-func (b *Broker) countTimed(m *message.Message, realTopic string) {
-	out, _ := m.Property(message.KeyTimerOutMs)
-	if ms, err := strconv.ParseInt(out, 10, 64); err == nil {
-		ensure(&b.stats.traffic.topic(realTopic).timed).add(&timedBounds, max(0, ms-b.clock.NowMs())/1000)
-	}
+	// How far ahead timers are set is counted.
+	ensure(&b.stats.traffic.topic(realTopic).timed).add(&timedBounds, max(0, outMs-b.clock.NowMs())/1000)
+	return outMs, nil
 }
 
 // endTurn answers the sends of a turn: one write for all of them, and where the answer waits for the disk, one flush.
@@ -405,7 +387,10 @@ func (s *sender) answerSent(b *Broker, p *pendingSend, code int32, inTurn bool) 
 	}
 	s.fields = remoting.SendMessageResponseHeader{
 		MsgID: p.ids, QueueID: p.queueID, QueueOffset: p.placed.QueueOffset,
-		TransactionID: unsafeString(s.arena[p.uniqueFrom:p.uniqueTo]), RecallHandle: p.recall,
+		TransactionID: unsafeString(s.arena[p.uniqueFrom:p.uniqueTo]),
+	}
+	if p.recallTo > 0 {
+		s.fields.RecallHandle = unsafeString(s.arena[p.uniqueTo:p.recallTo])
 	}
 	if p.ids == "" {
 		s.id = message.AppendOffsetMessageID(s.id[:0], b.identity.storeHost, p.placed.PhysicalOffset)

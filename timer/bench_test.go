@@ -129,7 +129,7 @@ func (b *bench) cancel(body string, after time.Duration) {
 func (b *bench) settle() {
 	b.t.Helper()
 	for range 100_000 {
-		if _, busy := b.tm.round(); !busy {
+		if _, busy := b.tm.round(); !busy && !b.tm.arrived.Load() {
 			return
 		}
 	}

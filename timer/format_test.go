@@ -2,6 +2,7 @@ package timer
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/hex"
 	"os"
 	"path/filepath"
@@ -180,26 +181,17 @@ func TestRecallHandleOfApache(t *testing.T) {
 	}
 }
 
-func TestHandleOf(t *testing.T) {
-	b := newBench(t)
-	m := message.Message{Topic: "T", Properties: message.Properties("UNIQ_KEY\x01K\x02TIMER_DELIVER_MS\x011700000005000\x02")}
-	if _, ok := HandleOf(&m, "broker-a"); ok {
-		t.Error("a message that is no timer yet has a handle")
-	}
-	if done, err := b.tm.Transform(&m); !done || err != nil {
-		t.Fatal(done, err)
-	}
-	text, ok := HandleOf(&m, "broker-a")
-	handle, err := ParseRecallHandle(text)
-	if !ok || err != nil || handle != (RecallHandle{"T", "broker-a", 1700000005000, "K"}) {
-		t.Errorf("got %+v, %v, %v", handle, ok, err)
-	}
-	retry := message.Message{Topic: "%RETRY%G", Properties: message.Properties("UNIQ_KEY\x01K\x02TIMER_DELIVER_MS\x011700000005000\x02")}
-	if done, err := b.tm.Transform(&retry); !done || err != nil {
-		t.Fatal(done, err)
-	}
-	if _, ok := HandleOf(&retry, "broker-a"); ok {
-		t.Error("a retry has a handle")
+func TestRecallHandleText(t *testing.T) {
+	for _, unique := range []string{"K", strings.Repeat("K", 500)} {
+		h := RecallHandle{"T", "broker-a", 1700000005000, unique}
+		got := string(h.Append([]byte("before ")))
+		want := "before " + base64.URLEncoding.EncodeToString([]byte("v1 T broker-a 1700000005000 "+unique))
+		if got != want || h.String() != want[len("before "):] {
+			t.Errorf("got %s and %s, want %s", got, h.String(), want)
+		}
+		if back, err := ParseRecallHandle(h.String()); err != nil || back != h {
+			t.Errorf("read back: %+v, %v", back, err)
+		}
 	}
 }
 
@@ -209,8 +201,8 @@ func TestRecallTakesAMessageBack(t *testing.T) {
 		b.at("a", 5000*1e6)
 		handle := RecallHandle{"T", "broker-a", begin + 5000, "Ka"}
 		cancel := RecallMessage(handle, RecallOptions{ProducerGroup: "G", NowMs: begin, AppendTopic: appendTopic})
-		if done, err := b.tm.Transform(&cancel); !done || err != nil {
-			t.Fatal(done, err)
+		if out, err := b.tm.Transform(&cancel); out == 0 || err != nil {
+			t.Fatal(out, err)
 		}
 		if err := b.log.Send(cancel); err != nil {
 			t.Fatal(err)

@@ -28,12 +28,20 @@ type RecallHandle struct {
 	UniqueKey string
 }
 
-// String is the handle as clients keep it: the URL-safe base 64 of "v1 topic broker time key".
-func (h RecallHandle) String() string {
-	return base64.URLEncoding.EncodeToString([]byte(strings.Join([]string{
-		recallVersion, h.Topic, h.BrokerName, strconv.FormatInt(h.DeliverMs, 10), h.UniqueKey,
-	}, " ")))
+// Append adds the handle as clients keep it to dst: the URL-safe base 64 of "v1 topic broker time key". It allocates only for a handle of more
+// than 256 bytes, or when dst has no room.
+func (h RecallHandle) Append(dst []byte) []byte {
+	var room [256]byte
+	raw := append(append(room[:0], recallVersion...), ' ')
+	raw = append(append(raw, h.Topic...), ' ')
+	raw = append(append(raw, h.BrokerName...), ' ')
+	raw = append(strconv.AppendInt(raw, h.DeliverMs, 10), ' ')
+	raw = append(raw, h.UniqueKey...)
+	return base64.URLEncoding.AppendEncode(dst, raw)
 }
+
+// String is Append's.
+func (h RecallHandle) String() string { return string(h.Append(nil)) }
 
 // ParseRecallHandle reads a handle, with or without padding. The error is ErrRecallHandle.
 func ParseRecallHandle(s string) (RecallHandle, error) {
@@ -54,31 +62,6 @@ func ParseRecallHandle(s string) (RecallHandle, error) {
 		h.DeliverMs = ms
 	}
 	return h, nil
-}
-
-// HandleOf returns the recall handle for a message that Transform sent on its way; ok is false for others and for retries
-// (SendMessageProcessor.attachRecallHandle).
-func HandleOf(m *message.Message, brokerName string) (handle string, ok bool) {
-	if m.Topic != message.TopicTimer {
-		return "", false
-	}
-	var out, topic, unique string
-	m.Properties.Range(func(key, value string) bool {
-		switch key {
-		case message.KeyTimerOutMs:
-			out = value
-		case message.KeyRealTopic:
-			topic = value
-		case message.KeyUniqueKey:
-			unique = value
-		}
-		return true
-	})
-	ms, err := strconv.ParseInt(out, 10, 64)
-	if err != nil || topic == "" || message.IsRetryTopic(topic) {
-		return "", false
-	}
-	return RecallHandle{Topic: topic, BrokerName: brokerName, DeliverMs: ms + 1, UniqueKey: unique}.String(), true
 }
 
 // RecallOptions are what RecallMessage puts into a cancel beside the handle.

@@ -31,6 +31,10 @@ const (
 	// openBudget bounds the units read in one round to open slots, sweepBudget those read to look for old ones.
 	openBudget  = 4096
 	sweepBudget = 4096
+	// gatherPause passes between an arrival and the round that enqueues it, so that one round takes many, unless something is due earlier or
+	// was sent with less than soon to wait.
+	gatherPause = 2 * time.Millisecond
+	soon        = 50 * time.Millisecond
 	// retryPause passes before a put that failed is tried again.
 	retryPause = 100 * time.Millisecond
 	// checkpointPause passes at most before what was enqueued is noted in the checkpoint. What was delivered is noted at once.
@@ -93,6 +97,7 @@ type Timer struct {
 	oldest     atomic.Int64 // set by the worker; units before are done
 	nextDue    atomic.Int64 // set by the worker; see Stats
 	enqueuedTo atomic.Int64 // set by the worker, after nextDue; see Behind
+	hurry      atomic.Int64 // ms; until then arrivals are not gathered
 
 	// Worker only:
 	queueOffset int64
@@ -278,21 +283,47 @@ func (t *Timer) signal() {
 func (t *Timer) work() {
 	timer := t.o.Clock.NewTimer(0)
 	defer timer.Stop()
+	gathering := time.NewTimer(gatherPause) // of the machine: messages do not come by the clock
+	defer gathering.Stop()
 	for {
 		next, busy := t.round()
-		if busy {
+		if !busy && !t.arrived.Load() {
+			timer.Reset(t.sleep(next))
 			select {
+			case <-timer.C():
+			case <-t.wake:
 			case <-t.stop:
-				return
-			default:
-				continue
 			}
 		}
-		timer.Reset(t.sleep(next))
+		if !busy && t.mayGather(next) {
+			gathering.Reset(gatherPause)
+			select {
+			case <-gathering.C:
+			case <-t.stop:
+			}
+		}
 		select {
-		case <-timer.C():
-		case <-t.wake:
 		case <-t.stop:
+			return
+		default:
+		}
+	}
+}
+
+// mayGather tells whether nothing is due before gatherPause has passed.
+func (t *Timer) mayGather(next int64) bool {
+	now, hurry := t.o.Clock.NowMs(), t.hurry.Load()
+	return next-now > gatherPause.Milliseconds() && (now > hurry || hurry > now+soon.Milliseconds())
+}
+
+// noteSoon makes the worker look at once at what arrives until out, if that is soon.
+func (t *Timer) noteSoon(out, now int64) {
+	if out-now > soon.Milliseconds() {
+		return
+	}
+	for {
+		old := t.hurry.Load()
+		if old >= out || t.hurry.CompareAndSwap(old, out) {
 			return
 		}
 	}
@@ -320,7 +351,7 @@ func (t *Timer) round() (next int64, busy bool) {
 	busy = t.sweep(now) || busy
 	busy = t.recountSome(now) || busy
 	t.writeProgress(now)
-	return t.nextRound(now), busy || t.arrived.Load()
+	return t.nextRound(now), busy
 }
 
 // watchClock notes a step back of the clock before anything is enqueued on the new time. It is false when that could not be written.

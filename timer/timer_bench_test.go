@@ -57,8 +57,8 @@ func (l *load) send(n int, after, spread time.Duration) {
 			strconv.FormatInt(due, 10) + "\x02")
 		m := message.Message{Topic: "TopicTest", Body: l.body, Properties: p}
 		l.n++
-		if done, err := l.tm.Transform(&m); !done || err != nil {
-			l.tb.Fatal(done, err)
+		if out, err := l.tm.Transform(&m); out == 0 || err != nil {
+			l.tb.Fatal(out, err)
 		}
 		placed, err := l.st.Stage(&m)
 		if err != nil {
@@ -75,7 +75,7 @@ func (l *load) send(n int, after, spread time.Duration) {
 
 func (l *load) settle() {
 	for {
-		if _, busy := l.tm.round(); !busy {
+		if _, busy := l.tm.round(); !busy && !l.tm.arrived.Load() {
 			return
 		}
 	}
@@ -96,8 +96,8 @@ func BenchmarkTransform(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		m := message.Message{Topic: "TopicTest", QueueID: 5, Properties: p}
-		if done, err := t.Transform(&m); !done || err != nil {
-			b.Fatal(done, err)
+		if out, err := t.Transform(&m); out == 0 || err != nil {
+			b.Fatal(out, err)
 		}
 	}
 }

@@ -65,8 +65,8 @@ func TestADeliveredTimerKeepsItsPropertiesAndTellsItsTimes(t *testing.T) {
 		Topic: "T", QueueID: 3, Body: []byte("x"), Flag: 7, BornTimestamp: 5, ReconsumeTimes: 1, WaitStored: true,
 		SysFlag: message.TransactionCommit | message.SysCompressed, PreparedTransactionOffset: 77, Properties: p,
 	}
-	if done, err := b.tm.Transform(&m); !done || err != nil {
-		t.Fatal(done, err)
+	if out, err := b.tm.Transform(&m); out == 0 || err != nil {
+		t.Fatal(out, err)
 	}
 	if m.Topic != "rmq_sys_wheel_timer" || m.QueueID != 0 {
 		t.Errorf("went to %s/%d", m.Topic, m.QueueID)
@@ -87,8 +87,8 @@ func TestADeliveredTimerKeepsItsPropertiesAndTellsItsTimes(t *testing.T) {
 		t.Errorf("got %+v\nwith %q\nwant %q", r.Message, r.Properties, want)
 	}
 	again := message.Message{Topic: "T", Body: r.Body, Properties: r.Properties}
-	if done, err := b.tm.Transform(&again); done || err != nil {
-		t.Errorf("a delivered timer is a timer again: %v, %v", done, err)
+	if out, err := b.tm.Transform(&again); out != 0 || err != nil {
+		t.Errorf("a delivered timer is a timer again: %v, %v", out, err)
 	}
 }
 
@@ -147,20 +147,20 @@ func TestTransformLimits(t *testing.T) {
 			p = p.Append(c.properties[i], c.properties[i+1])
 		}
 		m := message.Message{Topic: "T", QueueID: 4, Properties: p}
-		done, err := b.tm.Transform(&m)
+		out, err := b.tm.Transform(&m)
 		switch c.want {
 		case none:
-			if done || err != nil || m.Topic != "T" || m.QueueID != 4 {
-				t.Errorf("%s: got %v, %v", c.name, done, err)
+			if out != 0 || err != nil || m.Topic != "T" || m.QueueID != 4 {
+				t.Errorf("%s: got %v, %v", c.name, out, err)
 			}
 		case timer:
-			if !done || err != nil || m.Topic != "rmq_sys_wheel_timer" || m.QueueID != 0 {
-				t.Errorf("%s: got %v, %v", c.name, done, err)
+			if out == 0 || err != nil || m.Topic != "rmq_sys_wheel_timer" || m.QueueID != 0 {
+				t.Errorf("%s: got %v, %v", c.name, out, err)
 			}
 		case illegal:
 			limit := fmt.Sprintf("the max delay %dms;", int64(c.maxDays)*day)
-			if done || !errors.Is(err, ErrIllegal) || !strings.Contains(err.Error(), limit) || string(m.Properties) != string(p) {
-				t.Errorf("%s: got %v, %v, want illegal with %q", c.name, done, err, limit)
+			if out != 0 || !errors.Is(err, ErrIllegal) || !strings.Contains(err.Error(), limit) || string(m.Properties) != string(p) {
+				t.Errorf("%s: got %v, %v, want illegal with %q", c.name, out, err, limit)
 			}
 		}
 	}
@@ -169,8 +169,8 @@ func TestTransformLimits(t *testing.T) {
 func TestTheLevelTakesTheTimerPropertiesAway(t *testing.T) {
 	b := newBench(t)
 	m := message.Message{Topic: "T", Properties: message.Properties("TIMER_DELIVER_MS\x019\x02DELAY\x011\x02TIMER_DELAY_SEC\x013\x02TIMER_DELAY_MS\x014\x02")}
-	if done, err := b.tm.Transform(&m); done || err != nil || string(m.Properties) != "DELAY\x011\x02" {
-		t.Errorf("got %v, %v, %q", done, err, m.Properties)
+	if out, err := b.tm.Transform(&m); out != 0 || err != nil || string(m.Properties) != "DELAY\x011\x02" {
+		t.Errorf("got %v, %v, %q", out, err, m.Properties)
 	}
 }
 
@@ -513,8 +513,8 @@ func TestLargeMessagesArePutInSmallBatches(t *testing.T) {
 	b := newBench(t)
 	for i := range 20 {
 		m := message.Message{Topic: "T", Body: make([]byte, 300_000), Properties: message.Properties("TIMER_DELAY_MS\x01" + strconv.Itoa(1000+i) + "\x02")}
-		if done, err := b.tm.Transform(&m); !done || err != nil {
-			t.Fatal(done, err)
+		if out, err := b.tm.Transform(&m); out == 0 || err != nil {
+			t.Fatal(out, err)
 		}
 		if err := b.log.Send(m); err != nil {
 			t.Fatal(err)

@@ -54,51 +54,51 @@ func wishOf(p message.Properties) wish {
 func (w *wish) relative() bool { return w.delaySec != "" || w.delayMs != "" }
 
 // Transform sends a message with a TIMER_… time on its way: it gets TIMER_OUT_MS, REAL_TOPIC and REAL_QID and goes to queue 0 of
-// rmq_sys_wheel_timer. It tells whether it did (HookUtils.handleScheduleMessage, transformTimerMessage).
+// rmq_sys_wheel_timer. It returns TIMER_OUT_MS, or 0 when it did not (HookUtils.handleScheduleMessage, transformTimerMessage).
 //
 // Of several times TIMER_DELAY_SEC counts before TIMER_DELAY_MS before TIMER_DELIVER_MS. A time not in the future leaves the message an
 // ordinary one. A delay level wins: the TIMER_… times are taken away and the message is left to package schedule. Halves and messages that
 // were timers already are left alone. An error wraps ErrIllegal, ErrFlowControl or ErrDisabled and leaves m as it was. Safe for concurrent
 // use; one allocation.
-func (t *Timer) Transform(m *message.Message) (bool, error) {
+func (t *Timer) Transform(m *message.Message) (outMs int64, err error) {
 	if k := m.TransactionType(); k != message.TransactionNone && k != message.TransactionCommit || m.Topic == message.TopicTimer {
-		return false, nil
+		return 0, nil
 	}
 	w := wishOf(m.Properties)
 	if !w.hasTimer {
-		return false, nil
+		return 0, nil
 	}
 	if w.delayLevel != "" {
 		level, err := strconv.ParseInt(w.delayLevel, 10, 32)
 		switch {
 		case err != nil:
-			return false, nil //nolint:nilerr // package schedule refuses it
+			return 0, nil //nolint:nilerr // package schedule refuses it
 		case level > 0:
 			m.Properties = m.Properties.Without(message.KeyTimerDeliverMs, message.KeyTimerDelaySec, message.KeyTimerDelayMs)
-			return false, nil
+			return 0, nil
 		}
 	}
 	if w.hasOut {
-		return false, nil
+		return 0, nil
 	}
 	limits := t.limits.Load()
 	if !limits.enabled {
-		return false, ErrDisabled
+		return 0, ErrDisabled
 	}
 	now := t.o.Clock.NowMs()
 	deliver, err := w.deliverAt(now, limits.maxDelayMs)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	if deliver <= now {
-		return false, nil
+		return 0, nil
 	}
 	out := deliver - 1
 	if out%t.precision == 0 && w.relative() {
 		out++ // so that it is not taken for a rounded time of the reference
 	}
 	if err := t.checkCongestion(out, limits.congestion); err != nil {
-		return false, err
+		return 0, err
 	}
 	p := m.Properties
 	if w.hasTo {
@@ -112,7 +112,8 @@ func (t *Timer) Transform(m *message.Message) (bool, error) {
 	m.Properties = p
 	m.Topic = message.TopicTimer
 	m.QueueID = 0
-	return true, nil
+	t.noteSoon(out, now)
+	return out, nil
 }
 
 // targetRoom is what Transform adds at most beside the topic.

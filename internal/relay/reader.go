@@ -21,6 +21,11 @@ const (
 	keptBytes = 512 << 10
 	// openFiles is how many files of the log are held open.
 	openFiles = 4
+	// hotBytes before its end the log is surely in the page cache, and read through a mapping; what lies before is read by calls, so that nothing
+	// but the reader waits for the disk. restBytes bounds what is read through a mapping before it is made anew, so that it does not keep
+	// the log resident.
+	hotBytes  = 1 << 30
+	restBytes = 64 << 20
 )
 
 // logFiler opens files of the commit log; *store.Store is one.
@@ -30,8 +35,8 @@ type logFiler interface {
 	MaxPhysicalOffset() int64
 }
 
-// reader reads records of the commit log without mapping it, since a relay reads each record once: mapped, all of the log would stay
-// resident. It belongs to one goroutine, but for the release of its blocks, which belongs to the same.
+// reader reads records of the commit log with files of its own, since a relay reads each record once: through the store's mappings all of the
+// log would stay resident. It belongs to one goroutine, the release of its blocks too.
 type reader struct {
 	log   logFiler
 	files []openFile // last used first
@@ -43,20 +48,31 @@ type reader struct {
 type openFile struct {
 	f         vfs.File
 	base, end int64
+	mapped    *Block // all of the file; nil: it is not mapped
+	unmapped  bool   // it cannot be mapped
 }
 
 // Block is bytes of the log. It is reused when nobody holds it.
 type Block struct {
-	r     *reader
-	base  int64 // physical offset of data[0]
-	data  []byte
-	class int // blockClasses: too large to be kept
-	refs  int
+	r       *reader
+	base    int64 // physical offset of data[0]
+	data    []byte
+	class   int // blockClasses: too large to be kept
+	refs    int
+	mapping vfs.Mapping // data is mapped
+	read    int64       // bytes that were read of a mapping
 }
 
 // release gives back one hold.
 func (b *Block) release() {
-	if b.refs--; b.refs > 0 || b.class == blockClasses {
+	if b.refs--; b.refs > 0 {
+		return
+	}
+	if b.mapping != nil {
+		_ = b.mapping.Unmap() // was only read
+		return
+	}
+	if b.class == blockClasses {
 		return
 	}
 	if free := &b.r.free[b.class]; len(*free)*cap(b.data) < keptBytes {
@@ -72,7 +88,7 @@ func (r *reader) record(offset int64, size int32) (Record, error) {
 	b := r.block
 	if b == nil || offset < b.base || offset+int64(size) > b.base+int64(len(b.data)) {
 		var err error
-		if b, err = r.read(offset, size); err != nil {
+		if b, err = r.bytes(offset, size); err != nil {
 			return Record{}, err
 		}
 	}
@@ -88,17 +104,55 @@ func (r *reader) record(offset int64, size int32) (Record, error) {
 	return Record{data: data, block: b}, nil
 }
 
-// read fills a block from offset on: just the record, or more when the last record read was close before.
-func (r *reader) read(offset int64, size int32) (*Block, error) {
+// bytes returns a block with size bytes from offset on.
+func (r *reader) bytes(offset int64, size int32) (*Block, error) {
 	file, err := r.file(offset)
 	if err != nil {
 		return nil, err
 	}
-	end := min(file.end, r.log.MaxPhysicalOffset())
-	if offset < r.log.MinPhysicalOffset() || offset+int64(size) > end {
+	logEnd := r.log.MaxPhysicalOffset()
+	if offset < r.log.MinPhysicalOffset() || offset+int64(size) > min(file.end, logEnd) {
 		return nil, fmt.Errorf("%w: offset %d with %d bytes, the log holds %d to %d",
-			store.ErrNotFound, offset, size, r.log.MinPhysicalOffset(), r.log.MaxPhysicalOffset())
+			store.ErrNotFound, offset, size, r.log.MinPhysicalOffset(), logEnd)
 	}
+	if offset >= logEnd-hotBytes && file.mapAll() {
+		file.mapped.r = r
+		file.mapped.read += int64(size)
+		return file.mapped, nil
+	}
+	return r.read(file, min(file.end, logEnd), offset, size)
+}
+
+// mapAll maps the file, unless it is mapped already. It is false where that cannot be.
+func (f *openFile) mapAll() bool {
+	if f.mapped != nil || f.unmapped {
+		return !f.unmapped
+	}
+	m, ok, err := f.f.Map(int(f.end - f.base))
+	if err != nil || !ok { // reading by calls works too
+		f.unmapped = true
+		return false
+	}
+	f.mapped = &Block{base: f.base, data: m.Bytes(), class: blockClasses, refs: 1, mapping: m}
+	return true
+}
+
+// unmap gives up the mapping: it goes when no record of it is held.
+func (f *openFile) unmap() {
+	if f.mapped != nil {
+		f.mapped.release()
+		f.mapped = nil
+	}
+}
+
+// close closes the file, which was only read.
+func (f *openFile) close() {
+	f.unmap()
+	_ = f.f.Close()
+}
+
+// read fills a block from offset on: just the record, or more when the last record read was close before.
+func (r *reader) read(file *openFile, end, offset int64, size int32) (*Block, error) {
 	n := int64(size)
 	if offset >= r.next && offset <= r.next+nearby {
 		n = min(max(n, blockSize), end-offset)
@@ -139,37 +193,40 @@ func (r *reader) takeBlock(n int) *Block {
 	return b
 }
 
-// file returns the open file that holds an offset.
-func (r *reader) file(offset int64) (openFile, error) {
+// file returns the open file that holds an offset; it is valid until the next call.
+func (r *reader) file(offset int64) (*openFile, error) {
 	for i, f := range r.files {
 		if offset >= f.base && offset < f.end {
 			copy(r.files[1:i+1], r.files[:i])
 			r.files[0] = f
-			return f, nil
+			return &r.files[0], nil
 		}
 	}
 	f, base, end, err := r.log.OpenLogFile(offset)
 	if err != nil {
-		return openFile{}, err
+		return nil, err
 	}
 	if len(r.files) == openFiles {
-		_ = r.files[openFiles-1].f.Close() // was only read
+		r.files[openFiles-1].close()
 		r.files = r.files[:openFiles-1]
 	}
 	r.files = append(r.files, openFile{})
 	copy(r.files[1:], r.files)
-	r.files[0] = openFile{f, base, end}
-	return r.files[0], nil
+	r.files[0] = openFile{f: f, base: base, end: end}
+	return &r.files[0], nil
 }
 
-// rest closes the files that are removed, or all when the relay ends.
+// rest closes the files that are removed, or all when the relay ends, and gives up mappings of which much was read.
 func (r *reader) rest(all bool) {
 	begin := r.log.MinPhysicalOffset()
 	kept := r.files[:0]
 	for _, f := range r.files {
 		if all || f.end <= begin {
-			_ = f.f.Close() // was only read
+			f.close()
 			continue
+		}
+		if f.mapped != nil && f.mapped.read > restBytes {
+			f.unmap()
 		}
 		kept = append(kept, f)
 	}

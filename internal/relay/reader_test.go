@@ -23,11 +23,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func openStore(t *testing.T) *store.Store {
 	t.Helper()
+	return openStoreAt(t, vfs.NewMem(), "store")
+}
+
+func openStoreAt(t *testing.T, fsys vfs.FS, dir string) *store.Store {
+	t.Helper()
 	c := conf.Default().Store
 	c.MappedFileSizeCommitLog, c.MappedFileSizeConsumeQueue, c.MessageIndexEnable = 64<<10, 20*100, false
 	log := logrus.New()
 	log.SetOutput(io.Discard)
-	s, err := store.Open(store.Options{Dir: "store", FS: vfs.NewMem(), Clock: clock.System{}, Log: logrus.NewEntry(log), Config: &c})
+	s, err := store.Open(store.Options{Dir: dir, FS: fsys, Clock: clock.System{}, Log: logrus.NewEntry(log), Config: &c})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +46,12 @@ func openStore(t *testing.T) *store.Store {
 }
 
 func TestRecordsAreThoseOfTheStore(t *testing.T) {
-	s := openStore(t)
+	t.Run("read by calls", func(t *testing.T) { checkRecords(t, openStore(t)) })
+	t.Run("mapped", func(t *testing.T) { checkRecords(t, openStoreAt(t, vfs.OS{}, t.TempDir())) })
+}
+
+func checkRecords(t *testing.T, s *store.Store) {
+	t.Helper()
 	r := relay.FromStore(s)
 	defer r.Rest(true)
 	batch := make([]message.Message, 0, 100)
@@ -84,6 +94,7 @@ func TestRecordsAreThoseOfTheStore(t *testing.T) {
 			}
 			all = append(all, held{e, got})
 			if len(all) == 50 {
+				r.Rest(i%3 == 0) // files may go while their records are held
 				for _, h := range all {
 					check(h.e, h.r)
 					h.r.Release()
