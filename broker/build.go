@@ -156,7 +156,7 @@ func (b *Broker) openTimer(context.Context) (err error) {
 	c := b.config()
 	b.timer, err = timer.Open(timer.Options{
 		Store: &countedStore{Store: relay.FromStore(b.store), stats: b.stats}, FS: b.fs, Dir: c.Store.StorePathRootDir, Clock: b.clock, Log: b.log, Config: &c.Store,
-		OnDelivered: func(topic string) { b.stats.traffic.topic(topic).delivered.Add(1) },
+		OnDelivered: func(topic string, n int64) { b.stats.traffic.topic(topic).delivered.Add(n) },
 	})
 	return err
 }

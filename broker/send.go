@@ -267,7 +267,7 @@ func (b *Broker) stageOne(req *remoting.Command, s *sender, topic *body.TopicCon
 	m.Suffix = s.suffix
 	out := pendingSend{queueID: queueID, begunMs: now, count: 1, kind: p.kind(), uniqueFrom: begin, uniqueTo: end, wait: p.waitStored}
 	realTopic := m.Topic
-	outMs, err := b.transformSend(s, level)
+	outMs, err := b.transformSend(s, level, now)
 	if err != nil {
 		return pendingSend{}, err
 	}
@@ -319,7 +319,7 @@ func (b *Broker) applyPriority(m *message.Message, p *sendProperties, topic *bod
 }
 
 // transformSend turns a half, delayed or timed message into what is stored of it. outMs is the time of a timed one, 0 for all others.
-func (b *Broker) transformSend(s *sender, level int32) (outMs int64, err error) {
+func (b *Broker) transformSend(s *sender, level int32, now int64) (outMs int64, err error) {
 	m, p := &s.message, &s.properties
 	// Clients before 4.6.1 give half messages back as they are.
 	if p.prepared && !(m.ReconsumeTimes > 0 && level > 0) {
@@ -337,7 +337,7 @@ func (b *Broker) transformSend(s *sender, level int32) (outMs int64, err error) 
 		return 0, err
 	}
 	// How far ahead timers are set is counted.
-	ensure(&b.stats.traffic.topic(realTopic).timed).add(&timedBounds, max(0, outMs-b.clock.NowMs())/1000)
+	ensure(&b.stats.traffic.topic(realTopic).timed).add(&timedBounds, max(0, outMs-now)/1000)
 	return outMs, nil
 }
 

@@ -204,15 +204,18 @@ func (s *stats) put(topic string, queueID int32, requests, messages, bytes int64
 
 // putInternal counts a message that the broker itself writes (delayed, timed, committed): it belongs to its topic,
 // and not to a request.
-func (s *stats) putInternal(topic string, size int) {
+func (s *stats) putInternal(topic string, size int) { s.putInternals(topic, 1, int64(size)) }
+
+// putInternals is putInternal for messages of bytes together.
+func (s *stats) putInternals(topic string, messages, bytes int64) {
 	t := s.topicStats(topic)
-	s.topicItem(t, topicPutNums).add(1)
-	s.topicItem(t, topicPutSize).add(int64(size))
-	s.brokerPut.value.Add(1)
+	s.topicItem(t, topicPutNums).addAll(messages, messages)
+	s.topicItem(t, topicPutSize).addAll(bytes, messages)
+	s.brokerPut.value.Add(messages)
 	if !t.system {
-		s.brokerPutNoSystem.value.Add(1)
+		s.brokerPutNoSystem.value.Add(messages)
 	}
-	s.runtime.put(1, 1, int64(size), 0)
+	s.runtime.put(messages, messages, bytes, 0)
 }
 
 // putFailed counts a write that the store refused.

@@ -169,7 +169,7 @@ func (t *Timer) prepare(e entry, now int64) error {
 		return fmt.Errorf("%w: topic %s, size %d, want size %d", errMismatch, r.Topic, r.Size, e.size)
 	}
 	p := traceOf(r.Properties)
-	topic := t.rebuild.Intern(p.realTopic)
+	topic := t.rebuild.Intern(p.to.Topic)
 	rolls := e.magic&magicRoll != 0
 	if !rolls && t.cancelled(e, topic, &p, now) {
 		return nil
@@ -185,7 +185,7 @@ func (t *Timer) prepare(e entry, now int64) error {
 			b.cancels++
 		}
 		t.rebuild.Again(r, &m)
-	} else if err := t.rebuild.Real(r, &m); err != nil {
+	} else if err := t.rebuild.RealTo(r, &m, &p.to); err != nil {
 		return err
 	}
 	t.trace(&m, e, &p, now)
@@ -226,13 +226,14 @@ func (t *Timer) cancelled(e entry, topic string, p *traced, now int64) bool {
 	return true
 }
 
-// traced is what a record of a timer says beside its target.
+// traced is what a record of a timer says.
 type traced struct {
-	out               int64 // TIMER_OUT_MS
-	realTopic, unique string
-	rollTimes         string
-	cancels           bool
-	marked            bool // it was rolled: it has the properties that trace sets
+	out       int64 // TIMER_OUT_MS
+	to        relay.Target
+	unique    string
+	rollTimes string
+	cancels   bool
+	marked    bool // it was rolled: it has the properties that trace sets
 }
 
 func traceOf(properties message.Properties) traced {
@@ -244,8 +245,6 @@ func traceOf(properties message.Properties) traced {
 			if err == nil {
 				p.out = ms
 			}
-		case message.KeyRealTopic:
-			p.realTopic = value
 		case message.KeyUniqueKey:
 			p.unique = value
 		case message.KeyTimerRollTimes:
@@ -254,6 +253,8 @@ func traceOf(properties message.Properties) traced {
 			p.marked = true
 		case message.KeyTimerDelUniqueKey:
 			p.cancels = true
+		default:
+			p.to.Note(key, value)
 		}
 		return true
 	})
@@ -303,18 +304,35 @@ func (t *Timer) countDelivered(stored int) {
 		t.wheel.add(t.wheel.key(e.out), int32(-e.counts()))
 	}
 	t.wheel.mu.Unlock()
-	for n, i := range b.sources[:stored] {
-		e := b.taken[i]
-		t.count(b.topics[n], e.pos, -e.counts(), now)
+	for from := 0; from < stored; {
+		to := from + 1
+		for to < stored && b.topics[to] == b.topics[from] {
+			to++
+		}
+		t.countRun(b.topics[from], b.sources[from:to], now)
+		from = to
+	}
+}
+
+// countRun counts delivered messages of one topic, given by their places in taken.
+func (t *Timer) countRun(topic string, sources []int, now int64) {
+	pending, rolled := int64(0), int64(0)
+	for _, i := range sources {
+		e := &t.put.taken[i]
+		pending -= e.counts()
+		t.recount.note(topic, e.pos, -e.counts())
 		if e.magic&magicRoll != 0 {
-			t.counts.rolled.Add(1)
+			rolled++
 			continue
 		}
-		t.counts.delivered.Add(1)
-		if t.o.OnDelivered != nil {
-			t.o.OnDelivered(b.topics[n])
-		}
 		t.lateness.Add(now - e.due)
+	}
+	t.metrics.add(topic, pending, now)
+	t.counts.rolled.Add(rolled)
+	delivered := int64(len(sources)) - rolled
+	t.counts.delivered.Add(delivered)
+	if t.o.OnDelivered != nil && delivered > 0 {
+		t.o.OnDelivered(topic, delivered)
 	}
 }
 

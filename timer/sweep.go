@@ -232,9 +232,12 @@ func (t *Timer) keepNow() int64 {
 			from = entries[0].PhysicalOffset
 		}
 	}
-	if t.sweeper.at < t.log.end {
-		if u, ok, err := t.sweeper.reader.unit(t.sweeper.at); err == nil && ok {
+	if at := t.sweeper.at; at < t.log.end {
+		if u, ok, err := t.sweeper.reader.unit(at); err == nil && ok {
 			from = min(from, u.offset)
+			if at >= t.againTo && u.ours() && u.inOrder() {
+				return from // all that waits stands behind it, and so does its record
+			}
 		}
 	}
 	t.window.timers.each(func(e *entry) { from = min(from, e.offset) })

@@ -56,8 +56,8 @@ type Options struct {
 	Log   *logrus.Entry
 	// Config holds the reference's keys; nil: their defaults. Sizes, precision and roll window stay those of Open; see Configure.
 	Config *conf.Store
-	// OnDelivered, when set, is called for each delivered message with its topic, which it must not keep. It must not block.
-	OnDelivered func(topic string)
+	// OnDelivered, when set, is called for n delivered messages of a topic, whose name it must not keep. It must not block.
+	OnDelivered func(topic string, n int64)
 
 	slots   int64 // of the wheel; 0: wheelSlots. Tests use fewer.
 	maxOpen int   // 0: maxOpen. Tests use fewer.

@@ -25,7 +25,7 @@ const (
 	// but the reader waits for the disk. restBytes bounds what is read through a mapping before it is made anew, so that it does not keep
 	// the log resident.
 	hotBytes  = 1 << 30
-	restBytes = 64 << 20
+	restBytes = 256 << 20
 )
 
 // logFiler opens files of the commit log; *store.Store is one.

@@ -38,11 +38,11 @@ func (b *Rebuilder) Intern(s string) string {
 // flush, and forgets the offset of the half message.
 func (b *Rebuilder) Again(r *message.Record, m *message.Message) {
 	b.again(r, m, r.Properties.Has(message.KeyCRC32))
+	m.Topic = b.Intern(r.Topic)
 }
 
 func (b *Rebuilder) again(r *message.Record, m *message.Message, crcTail bool) {
 	*m = r.Message
-	m.Topic = b.Intern(r.Topic)
 	m.PreparedTransactionOffset = 0
 	m.WaitStored = false
 	if crcTail {
@@ -51,33 +51,49 @@ func (b *Rebuilder) again(r *message.Record, m *message.Message, crcTail bool) {
 	}
 }
 
+// Target is where a record says that it belongs, read from its properties one by one. Its strings alias them.
+type Target struct {
+	Topic, queue string
+	crcTail      bool
+}
+
+// Note takes in a property.
+func (t *Target) Note(key, value string) {
+	switch key {
+	case message.KeyRealTopic:
+		t.Topic = value
+	case message.KeyRealQueueID:
+		t.queue = value
+	case message.KeyCRC32:
+		t.crcTail = true
+	}
+}
+
 // Real is Again for the topic and queue in REAL_TOPIC and REAL_QID. It fails with ErrNoTarget when they are missing or malformed or when
 // the target is the topic of half messages, which such a message may not enter. The properties stay as they are stored: the reference
 // too takes away DELAY and the like only after it has built the string it stores.
 func (b *Rebuilder) Real(r *message.Record, m *message.Message) error {
-	topic, queue, crcTail := "", "", false
+	var to Target
 	r.Properties.Range(func(key, value string) bool {
-		switch key {
-		case message.KeyRealTopic:
-			topic = value
-		case message.KeyRealQueueID:
-			queue = value
-		case message.KeyCRC32:
-			crcTail = true
-		}
+		to.Note(key, value)
 		return true
 	})
-	id, err := strconv.ParseInt(queue, 10, 32)
+	return b.RealTo(r, m, &to)
+}
+
+// RealTo is Real for a target that has noted all properties of r.
+func (b *Rebuilder) RealTo(r *message.Record, m *message.Message, to *Target) error {
+	id, err := strconv.ParseInt(to.queue, 10, 32)
 	switch {
-	case topic == "":
+	case to.Topic == "":
 		return fmt.Errorf("%w: no property %s", ErrNoTarget, message.KeyRealTopic)
 	case err != nil || id < 0:
-		return fmt.Errorf("%w: property %s is %q", ErrNoTarget, message.KeyRealQueueID, queue)
-	case topic == message.TopicTransHalf:
-		return fmt.Errorf("%w: property %s is %s", ErrNoTarget, message.KeyRealTopic, topic)
+		return fmt.Errorf("%w: property %s is %q", ErrNoTarget, message.KeyRealQueueID, to.queue)
+	case to.Topic == message.TopicTransHalf:
+		return fmt.Errorf("%w: property %s is %s", ErrNoTarget, message.KeyRealTopic, to.Topic)
 	}
-	b.again(r, m, crcTail)
-	m.Topic = b.Intern(topic)
+	b.again(r, m, to.crcTail)
+	m.Topic = b.Intern(to.Topic)
 	m.QueueID = int32(id)
 	return nil
 }
