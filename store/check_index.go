@@ -188,7 +188,7 @@ func (x *checkIndex) finish(c *checker) {
 		c.report.problem(Warning, dir, -1, "the last %d keys of the log are not in the index yet", x.missing)
 	}
 	if x.early > 0 && len(x.files) > 0 {
-		c.report.problem(Damage, dir, -1, "%d keys at the beginning of the log are not in the index", x.early)
+		c.report.problem(c.behind, dir, -1, "%d keys at the beginning of the log are not in the index", x.early)
 	}
 	e, ok, err := x.peek()
 	if !x.broken && err == nil && ok && e.physical >= c.report.LogEnd {

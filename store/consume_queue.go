@@ -47,6 +47,8 @@ type ConsumeQueue struct {
 	modified int64
 	// stale: files may hold entries behind the end, left by a run that did not end well. Only while a store is opened.
 	stale bool
+	// stranger: it has a directory, and nobody knows it but perhaps the log. Only while a store is opened.
+	stranger bool
 }
 
 // Topic is the topic's name.
@@ -101,7 +103,8 @@ func (q *ConsumeQueue) pushLocked(e Entry) {
 	q.max.Store(e.QueueOffset + 1)
 }
 
-// restartLocked empties the queue so that its next entry is at offset.
+// restartLocked empties the queue so that its next entry is at offset. Its files begin anew too: what they hold before it is overwritten with
+// fillers, what lies elsewhere is swept away by recovery, without which no queue with files begins anew.
 func (q *ConsumeQueue) restartLocked(offset int64) {
 	q.table.unwritten.Add(-(q.max.Load() - q.written) * entrySize)
 	q.tail, q.tailFrom = nil, offset
@@ -109,6 +112,7 @@ func (q *ConsumeQueue) restartLocked(offset int64) {
 	q.max.Store(offset)
 	q.min.Store(offset)
 	q.lastEnd = 0
+	q.firstBase, q.lastBase = -1, -1
 }
 
 func (q *ConsumeQueue) activateLocked() {
@@ -391,6 +395,7 @@ func (q *ConsumeQueue) raiseMin(minPhysical int64) error {
 		if err = errors.Join(err, files.forget(q, q.firstBase)); err != nil {
 			return fmt.Errorf("consume queue %s: %w", q, err)
 		}
+		q.table.noteRemoved(files.queueDir(q))
 		q.firstBase += files.size
 		q.synced = max(q.synced, q.firstBase/entrySize)
 	}

@@ -108,6 +108,9 @@ func (m *model) open() {
 	s.queues.treeFrom = rapid.SampledFrom([]int{1, treeSyncQueues}).Draw(m.rt, "queues for a tree")
 	s.Start()
 	m.s = s
+	if err := leftovers(s); err != nil {
+		m.rt.Fatalf("left behind: %v; found %v", err, s.Recovery().Problems)
+	}
 }
 
 func (m *model) stop() {
@@ -263,5 +266,10 @@ func (m *model) check(closed bool) {
 	}
 	if report.Damaged() || report.Closed != closed {
 		m.rt.Fatalf("check: closed %t, %v", report.Closed, report.Problems)
+	}
+	for _, p := range report.Problems {
+		if closed && strings.HasPrefix(p.File, indexDir(m.st.dir)) {
+			m.rt.Fatalf("index: %v", p)
+		}
 	}
 }

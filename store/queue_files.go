@@ -25,6 +25,8 @@ type queueFiles struct {
 	open   map[queueFileKey]*queueFile // guarded by mu
 	lru    *list.List                  // of *queueFile, most recently used first; guarded by mu
 	closed bool                        // guarded by mu
+
+	pages sync.Pool // of []byte, pageSize long
 }
 
 type queueFileKey struct {
@@ -43,6 +45,14 @@ type queueFile struct {
 
 func newQueueFiles(fsys vfs.FS, dir string, size int64) *queueFiles {
 	return &queueFiles{fs: fsys, dir: filepath.Clean(dir), size: size, open: make(map[queueFileKey]*queueFile), lru: list.New()}
+}
+
+// page is a buffer of pageSize to be put back.
+func (c *queueFiles) page() []byte {
+	if b, ok := c.pages.Get().([]byte); ok {
+		return b
+	}
+	return make([]byte, pageSize)
 }
 
 func (c *queueFiles) queueDir(q *ConsumeQueue) string {

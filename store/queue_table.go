@@ -52,7 +52,11 @@ type queueTable struct {
 	queues map[queueKey]*ConsumeQueue // guarded by mu
 	light  int                        // light queues among them; guarded by mu
 
-	writeMu  sync.Mutex // one writes the queues at a time: who comes second must not find nothing to do
+	writeMu   sync.Mutex // one writes the queues at a time: who comes second must not find nothing to do
+	removedMu sync.Mutex
+	// removedIn are directories in which something was removed since the last sync: a crash must not bring it back into a store that was closed.
+	removedIn map[string]bool // guarded by removedMu
+
 	activeMu sync.Mutex
 	active   []*ConsumeQueue // queues with something in memory; guarded by activeMu
 }
@@ -62,6 +66,8 @@ func newQueueTable(fsys vfs.FS, dir string, fileSize int64) *queueTable {
 		fs:     fsys,
 		files:  newQueueFiles(fsys, dir, fileSize),
 		queues: make(map[queueKey]*ConsumeQueue),
+
+		removedIn: make(map[string]bool),
 
 		treeFrom: treeSyncQueues,
 	}
@@ -203,10 +209,21 @@ func (t *queueTable) syncDue() error {
 		}
 		q.mu.Unlock()
 	}
-	if t.tree != nil && len(due) >= t.treeFrom {
+	t.removedMu.Lock()
+	removed := t.removedIn
+	t.removedIn = make(map[string]bool)
+	t.removedMu.Unlock()
+	if t.tree != nil && len(due)+len(removed) >= t.treeFrom {
 		return t.syncTree(due)
 	}
-	return t.syncFiles(due)
+	return t.syncFiles(due, removed)
+}
+
+// noteRemoved lets the next sync make a removal in a directory durable.
+func (t *queueTable) noteRemoved(dir string) {
+	t.removedMu.Lock()
+	t.removedIn[dir] = true
+	t.removedMu.Unlock()
 }
 
 // syncTree makes the queues durable with everything else below their directory.
@@ -239,18 +256,19 @@ func (t *queueTable) syncTree(due []*ConsumeQueue) error {
 	return nil
 }
 
-// syncFiles makes the queues durable one by one, with the directories of new files.
-func (t *queueTable) syncFiles(due []*ConsumeQueue) error {
-	parents := make(map[string]bool)
+// syncFiles makes the queues durable one by one, with the directories of new files and those in which something was removed.
+func (t *queueTable) syncFiles(due []*ConsumeQueue, parents map[string]bool) error {
+	made := false
 	for _, q := range due {
 		q.mu.Lock()
 		if q.newFile {
+			made = true
 			parents[filepath.Join(t.files.dir, q.topic)] = true
 		}
 		q.mu.Unlock()
 	}
 	err := parallelBy(syncParallel, 1, len(due), func(i int) error { return due[i].sync() })
-	if len(parents) > 0 {
+	if made {
 		parents[t.files.dir] = true
 		parents[filepath.Dir(t.files.dir)] = true
 	}
@@ -336,6 +354,8 @@ func (t *queueTable) removeDir(q *ConsumeQueue) error {
 		return err
 	}
 	topicDir := filepath.Join(t.files.dir, q.topic)
+	t.noteRemoved(topicDir)
+	t.noteRemoved(t.files.dir)
 	if left, err := t.fs.ReadDir(topicDir); err != nil || len(left) > 0 {
 		return nil //nolint:nilerr // a directory that is not there, or not empty, stays as it is
 	}

@@ -228,11 +228,28 @@ func (r *recovery) readState() {
 	}
 	if state.lastRecord >= 0 {
 		found, ok := r.recordAt(state.lastRecord)
-		if !ok || found.to != state.logEnd || found.r.StoreTimestamp != state.lastRecordMs {
+		if !ok || r.overBlank(found.to) != state.logEnd && found.to != state.logEnd || found.r.StoreTimestamp != state.lastRecordMs {
 			return
 		}
 	}
 	r.state = state
+}
+
+// overBlank is the end of the file when a record ends at offset and only a blank one follows, else offset: a log that lost its last records may
+// end there.
+func (r *recovery) overBlank(offset int64) int64 {
+	file := r.s.files.find(offset)
+	if file == nil || file.end()-offset < message.BlankSize {
+		return offset
+	}
+	var b [message.BlankSize]byte
+	if err := file.readPlain(b[:], offset); err != nil {
+		return offset
+	}
+	if size, err := message.PeekSize(b[:]); errors.Is(err, message.ErrBlank) && offset+int64(size) == file.end() {
+		return file.end()
+	}
+	return offset
 }
 
 // recordAt reads the record at an offset; ok is false when none is there.

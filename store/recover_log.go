@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/rocketd/rocketd/internal/vfs"
 	"github.com/rocketd/rocketd/message"
 )
 
@@ -14,7 +15,9 @@ func (r *recovery) readLog() error {
 	s := r.s
 	var err error
 	if r.state != nil {
-		err = r.loadQueuesFromState()
+		if err = r.loadQueuesFromState(); err == nil {
+			err = r.findStrangers()
+		}
 	} else {
 		err = r.loadQueuesFromDirs()
 	}
@@ -218,7 +221,8 @@ func (r *recovery) sealGaps() error {
 	return nil
 }
 
-// seal overwrites a gap with records that have the type of a rolled-back transaction and the damaged bytes for their body.
+// seal overwrites a gap with records that have the type of a rolled-back transaction and the damaged bytes for their body; at a file's end a
+// blank one follows, as behind other records. Later starts see by them how much is lost.
 func (r *recovery) seal(file *logFile, g *scanned) error {
 	w, err := file.writer()
 	if err != nil {
@@ -226,13 +230,12 @@ func (r *recovery) seal(file *logFile, g *scanned) error {
 	}
 	to := g.to
 	if g.to == file.end() {
-		b := make([]byte, 0, message.BlankSize)
-		b = message.AppendBlank(b, int(min(g.to-g.from, message.BlankSize)))
-		if g.to-g.from >= message.BlankSize {
-			binary.BigEndian.PutUint32(b, uint32(g.to-g.from))
+		if to -= message.BlankSize; to-g.from < message.MinRecordSize {
+			to = g.from
 		}
-		_, err = w.WriteAt(b[:min(int64(len(b)), g.to-g.from)], g.from-file.base)
-		return errors.Join(err, w.Sync())
+		if err := sealEnd(w, to-file.base, g.to-file.base); err != nil || to == g.from {
+			return errors.Join(err, w.Sync())
+		}
 	}
 	if to-g.from < message.MinRecordSize {
 		return nil // no record is so small; the next start goes over it as this one did
@@ -248,6 +251,15 @@ func (r *recovery) seal(file *logFile, g *scanned) error {
 		from += n
 	}
 	return w.Sync()
+}
+
+// sealEnd puts a blank record at the end of a file, or as much of its head as there is room for.
+func sealEnd(w vfs.File, from, to int64) error {
+	n := min(to-from, message.BlankSize)
+	b := message.AppendBlank(make([]byte, 0, message.BlankSize), message.BlankSize)
+	binary.BigEndian.PutUint32(b, uint32(to-from))
+	_, err := w.WriteAt(b[:n], from)
+	return err
 }
 
 func (r *recovery) sealPiece(file *logFile, from, n, storeMs int64) error {

@@ -66,13 +66,16 @@ func (q *ConsumeQueue) unmodified() bool {
 }
 
 // look tells size and time of the last change of the queue's last file, ns.
-func (q *ConsumeQueue) look() (size, modified int64, err error) {
+func (q *ConsumeQueue) look() (size, modified int64, err error) { return q.lookAt(q.lastBase) }
+
+// lookAt is look for the file that begins at base.
+func (q *ConsumeQueue) lookAt(base int64) (size, modified int64, err error) {
 	t := q.table
 	if t.tree != nil {
 		var b [64]byte
-		return t.tree.Look(string(appendQueuePath(b[:0], q, q.lastBase)))
+		return t.tree.Look(string(appendQueuePath(b[:0], q, base)))
 	}
-	info, err := t.fs.Stat(t.files.path(q, q.lastBase))
+	info, err := t.fs.Stat(t.files.path(q, base))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -83,10 +86,8 @@ func (q *ConsumeQueue) look() (size, modified int64, err error) {
 func (q *ConsumeQueue) checkFiles() (reason string, err error) {
 	files := q.table.files
 	first, end := q.min.Load(), q.max.Load()
-	// The end may lie at a file's end: then it takes a look into the directory to see what is behind it.
-	q.stale = end*entrySize%files.size == 0
-	if first == end {
-		q.stale = true
+	q.stale = first == end
+	if q.stale {
 		return "", nil
 	}
 	if q.lastBase < 0 || q.lastBase != files.base(end-1) {
@@ -127,46 +128,82 @@ func (q *ConsumeQueue) checkFile(f vfs.File, base, first, end int64) (reason str
 			return fmt.Sprintf("entry %d is %d+%d in file %s", at, e.PhysicalOffset, e.Size, offsetName(base)), nil
 		}
 	}
-	if at := end*entrySize - base; at < files.size {
-		var b [entrySize]byte
-		if _, err := f.ReadAt(b[:], at); err != nil {
+	// Behind the end a crash may have left pages without those before them, and a file without the last pages of the one before.
+	if at := end*entrySize - base; at <= files.size && !q.stale {
+		buf := files.page()
+		_, found, err := nextNonZero(f, at, files.size, buf)
+		files.pages.Put(buf)
+		if err != nil {
 			return "", err
 		}
-		q.stale = !allZero(b[:])
+		q.stale = found > 0
+	}
+	// So may the removal of the file before the first one be undone.
+	for _, other := range [...]int64{base + files.size, q.firstBase - files.size} {
+		if q.stale || base != q.lastBase || other < 0 {
+			continue
+		}
+		_, _, err = q.lookAt(other)
+		if q.stale = err == nil; !q.stale && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
 	}
 	return "", nil
 }
 
-// loadQueuesFromDirs finds the queues by their directories and their ends by their entries, as the reference does.
-func (r *recovery) loadQueuesFromDirs() error {
+// queueDirs lists the directories of queues.
+func (r *recovery) queueDirs() ([]queueKey, error) {
 	s := r.s
 	topics, err := s.fs.ReadDir(s.queues.files.dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var list []*ConsumeQueue
-	for _, t := range topics {
-		if !t.IsDir() {
-			continue
-		}
-		ids, err := s.fs.ReadDir(filepath.Join(s.queues.files.dir, t.Name()))
-		if err != nil {
-			return err
-		}
+	topics = slices.DeleteFunc(topics, func(t fs.DirEntry) bool { return !t.IsDir() })
+	found := make([][]queueKey, len(topics))
+	err = parallel(len(topics), func(i int) error {
+		topic := topics[i].Name()
+		ids, err := s.fs.ReadDir(filepath.Join(s.queues.files.dir, topic))
 		for _, d := range ids {
 			id, err := strconv.ParseInt(d.Name(), 10, 32)
 			if err != nil || id < 0 || !d.IsDir() || strconv.FormatInt(id, 10) != d.Name() {
 				continue
 			}
-			list = append(list, s.queues.obtain(t.Name(), int32(id)))
+			found[i] = append(found[i], queueKey{topic, int32(id)})
 		}
+		return err
+	})
+	return slices.Concat(found...), err
+}
+
+// findStrangers finds the queues that have a directory and that the file of the last checkpoint does not name: made since, or left of a
+// topic that was deleted, or of messages a crash took. Their entries come from the log, if from anywhere.
+func (r *recovery) findStrangers() error {
+	keys, err := r.queueDirs()
+	for _, key := range keys {
+		if r.s.queues.get(key.topic, key.id) == nil {
+			r.s.queues.obtain(key.topic, key.id).stranger = true
+		}
+	}
+	return err
+}
+
+// loadQueuesFromDirs finds the queues by their directories and their ends by their entries, as the reference does.
+func (r *recovery) loadQueuesFromDirs() error {
+	s := r.s
+	keys, err := r.queueDirs()
+	if err != nil {
+		return err
+	}
+	list := make([]*ConsumeQueue, 0, len(keys))
+	for _, key := range keys {
+		list = append(list, s.queues.obtain(key.topic, key.id))
 	}
 	var mu sync.Mutex
 	err = eachQueue(list, func(q *ConsumeQueue) error {
-		reason, err := q.load()
+		reason, err := q.load(r.report.Clean)
 		if err != nil || reason == "" {
 			return err
 		}
@@ -182,8 +219,8 @@ func (r *recovery) loadQueuesFromDirs() error {
 	return err
 }
 
-// load lists the queue's files and finds its end. reason tells why it cannot be used.
-func (q *ConsumeQueue) load() (reason string, err error) {
+// load lists the queue's files and finds its end. closed tells that they were closed properly. reason tells why it cannot be used.
+func (q *ConsumeQueue) load(closed bool) (reason string, err error) {
 	files := q.table.files
 	dir := files.queueDir(q)
 	entries, err := files.fs.ReadDir(dir)
@@ -225,14 +262,36 @@ func (q *ConsumeQueue) load() (reason string, err error) {
 		return reason, nil
 	}
 	q.firstBase, q.stale = bases[0], true
-	return "", q.findEnd(bases)
+	if !closed {
+		if bases, err = q.untilHole(bases); err != nil {
+			return "", err
+		}
+	}
+	return "", q.findEnd(bases, closed)
+}
+
+// uncleanFiles is how many of a queue's files a crash may have left with holes (ConsumeQueue.recover).
+const uncleanFiles = 3
+
+// untilHole leaves out the files behind the first one, of the last ones, that is not full.
+func (q *ConsumeQueue) untilHole(bases []int64) ([]int64, error) {
+	for i := max(len(bases)-uncleanFiles, 0); i < len(bases)-1; i++ {
+		n, _, err := q.countEntries(bases[i], false)
+		if err != nil {
+			return nil, err
+		}
+		if n < q.table.files.size/entrySize {
+			return bases[:i+1], nil
+		}
+	}
+	return bases, nil
 }
 
 // findEnd finds the first entry that was never written, and takes what the last one before it says. Files behind it are removed.
-func (q *ConsumeQueue) findEnd(bases []int64) error {
+func (q *ConsumeQueue) findEnd(bases []int64, closed bool) error {
 	files := q.table.files
 	for i := len(bases) - 1; i >= 0; i-- {
-		n, last, err := q.countEntries(bases[i])
+		n, last, err := q.countEntries(bases[i], closed)
 		if err != nil {
 			return err
 		}
@@ -255,29 +314,47 @@ func (q *ConsumeQueue) findEnd(bases []int64) error {
 	return nil
 }
 
-// countEntries finds how many entries a file holds, by halving: they are written one behind the other.
-func (q *ConsumeQueue) countEntries(base int64) (n int64, last Entry, err error) {
+// countEntries finds how many entries a file holds before the first that was not written: by halving when the files were closed, when they
+// were written one behind the other; else a crash may have left holes.
+func (q *ConsumeQueue) countEntries(base int64, closed bool) (n int64, last Entry, err error) {
 	files := q.table.files
 	f, err := files.get(q, base, false)
 	if err != nil {
 		return 0, Entry{}, err
 	}
 	defer func() { err = errors.Join(err, files.put(f)) }()
-	read := func(i int64) (Entry, error) {
-		var b [entrySize]byte
-		if _, err := f.ReadAt(b[:], i*entrySize); err != nil {
-			return Entry{}, fmt.Errorf("read %s at %d: %w", files.path(q, base), i*entrySize, noEOF(err))
+	read := func(i int64, b []byte) error {
+		if n, err := f.ReadAt(b, i*entrySize); n < len(b) {
+			return fmt.Errorf("read %s at %d: %w", files.path(q, base), i*entrySize, noEOF(err))
 		}
-		return decodeEntry(b[:], base/entrySize+i), nil
+		return nil
 	}
 	low, high := int64(0), files.size/entrySize
+	buf := files.page()
+	defer files.pages.Put(buf)
+	if !closed {
+		for low < high {
+			b := buf[:min(pageSize/entrySize, high-low)*entrySize]
+			if err := read(low, b); err != nil {
+				return 0, Entry{}, err
+			}
+			for ; len(b) > 0; b = b[entrySize:] {
+				e := decodeEntry(b, base/entrySize+low)
+				if !e.written() {
+					return low, last, nil
+				}
+				low, last = low+1, e
+			}
+		}
+		return low, last, nil
+	}
 	for low < high {
 		mid := low + (high-low)/2
-		e, err := read(mid)
-		if err != nil {
+		b := buf[:entrySize]
+		if err := read(mid, b); err != nil {
 			return 0, Entry{}, err
 		}
-		if e.written() {
+		if e := decodeEntry(b, base/entrySize+mid); e.written() {
 			low, last = mid+1, e
 		} else {
 			high = mid
@@ -349,8 +426,8 @@ func (q *ConsumeQueue) cut(physical int64) error {
 	return nil
 }
 
-// settleQueues writes the entries that were built again, erases what lies behind the queues' ends and raises their minimums to the
-// log's beginning.
+// settleQueues writes the entries that were built again, removes what lies behind the queues' ends, and queues nobody knows, and raises
+// minimums to the log's beginning.
 func (r *recovery) settleQueues() error {
 	s := r.s
 	if err := s.queues.write(0); err != nil {
@@ -358,39 +435,39 @@ func (r *recovery) settleQueues() error {
 	}
 	first := s.files.first()
 	unmoved := r.state != nil && r.state.logFirst == first
-	return eachQueue(s.queues.all(), func(q *ConsumeQueue) error {
-		if q.stale {
-			if err := q.eraseBehind(); err != nil {
+	list := s.queues.all()
+	err := eachQueue(list, func(q *ConsumeQueue) error {
+		if q.stranger && q.max.Load() == 0 {
+			return nil
+		}
+		if q.stale || q.stranger {
+			if err := q.sweep(); err != nil {
 				return err
 			}
-			q.stale = false
+			q.stale, q.stranger = false, false
 		} else if unmoved {
 			return nil
 		}
 		return q.raiseMin(first)
 	})
+	if err != nil {
+		return err
+	}
+	return s.queues.removeQueues(slices.DeleteFunc(list, func(q *ConsumeQueue) bool { return !q.stranger }))
 }
 
-// eraseBehind overwrites entries behind the end with zeros and removes files that begin behind it.
-func (q *ConsumeQueue) eraseBehind() error {
+// sweep leaves nothing of the queue behind its end: it removes files that are not its own and overwrites later entries with zeros.
+func (q *ConsumeQueue) sweep() error {
 	files := q.table.files
-	if q.lastBase < 0 {
-		return nil
-	}
 	end := q.max.Load()
-	last := files.base(max(end-1, 0))
-	for base := last + files.size; ; base += files.size {
-		err := files.fs.Remove(files.path(q, base))
-		if errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		if err = errors.Join(err, files.forget(q, base)); err != nil {
-			return err
-		}
+	own := files.base(max(end-1, 0)) // the last file
+	if q.firstBase < 0 || q.firstBase > own {
+		q.firstBase = own
 	}
-	q.lastBase = min(q.lastBase, last)
-	q.firstBase = min(q.firstBase, last)
-	f, err := files.get(q, last, false)
+	if err := q.removeOthers(q.firstBase, own); err != nil {
+		return err
+	}
+	f, err := files.get(q, own, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		// A queue without entries may be without files.
 		q.firstBase, q.lastBase = -1, -1
@@ -399,22 +476,40 @@ func (q *ConsumeQueue) eraseBehind() error {
 	if err != nil {
 		return err
 	}
-	const chunk = 4096
-	var b [chunk]byte
-	for at := end*entrySize - last; at < files.size; at += chunk {
-		part := b[:min(chunk, files.size-at)]
-		if _, err = f.ReadAt(part, at); err != nil {
-			err = fmt.Errorf("read %s at %d: %w", files.path(q, last), at, noEOF(err))
+	q.lastBase = own
+	buf := files.page()
+	defer files.pages.Put(buf)
+	for {
+		var from, to int64
+		if from, to, err = nextNonZero(f, end*entrySize-own, files.size, buf); err != nil || to == 0 {
 			break
 		}
-		if allZero(part) {
-			break
-		}
-		if err = writeZeros(f, at, at+int64(len(part))); err != nil {
+		if err = writeZeros(f, from, to); err != nil {
 			break
 		}
 		q.synced = min(q.synced, max(end-1, 0))
 		q.modified = 0
 	}
 	return errors.Join(err, files.put(f))
+}
+
+// removeOthers removes the queue's files before first and behind last.
+func (q *ConsumeQueue) removeOthers(first, last int64) error {
+	files := q.table.files
+	dir := files.queueDir(q)
+	entries, err := files.fs.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		base, ok := parseOffsetName(e.Name())
+		if !ok || base >= first && base <= last || e.IsDir() {
+			continue
+		}
+		if err := errors.Join(files.forget(q, base), files.fs.Remove(filepath.Join(dir, e.Name()))); err != nil {
+			return err
+		}
+		q.table.noteRemoved(dir)
+	}
+	return nil
 }

@@ -309,6 +309,13 @@ func (f faultFile) Sync() error {
 	return f.File.Sync()
 }
 
+func (f faultFile) nextData(off int64) (int64, error) {
+	if _, err := f.fault.before(Call{Op: OpRead, Path: f.Name(), Offset: off}); err != nil {
+		return off, err
+	}
+	return NextData(f.File, off)
+}
+
 func (f faultFile) Map(length int) (Mapping, bool, error) {
 	if _, err := f.fault.before(Call{Op: OpMap, Path: f.Name(), Size: length}); err != nil {
 		return nil, false, err

@@ -251,6 +251,23 @@ func (h *memHandle) Sync() error {
 	return nil
 }
 
+func (h *memHandle) nextData(off int64) (int64, error) {
+	if err := h.check("seek", false); err != nil {
+		return off, err
+	}
+	f := h.node
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	for n := off / memPageSize; n*memPageSize < f.size; n++ {
+		if s := f.slotLocked(n, false); s != nil && s.live != nil {
+			if at := max(off, n*memPageSize); at < f.size {
+				return at, nil
+			}
+		}
+	}
+	return off, io.EOF
+}
+
 func (h *memHandle) Map(int) (Mapping, bool, error) { return nil, false, h.check("map", false) }
 
 func (h *memHandle) Close() error {

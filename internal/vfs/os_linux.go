@@ -2,6 +2,7 @@ package vfs
 
 import (
 	"errors"
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -36,6 +37,22 @@ func syncData(f *os.File) error {
 			return &os.PathError{Op: "fdatasync", Path: f.Name(), Err: err}
 		}
 		return nil
+	}
+}
+
+// nextData moves the descriptor's position, which nobody uses.
+func (f osFile) nextData(off int64) (int64, error) {
+	for {
+		at, err := unix.Seek(int(f.Fd()), off, unix.SEEK_DATA)
+		switch {
+		case err == nil:
+			return at, nil
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.ENXIO):
+			return off, io.EOF
+		default:
+			return off, &os.PathError{Op: "seek", Path: f.Name(), Err: err}
+		}
 	}
 }
 

@@ -41,6 +41,25 @@ type File interface {
 	Map(length int) (m Mapping, ok bool, err error)
 }
 
+// holes is implemented by files that know where nothing was written.
+type holes interface {
+	// nextData is the first offset at or behind off that may hold something other than zeros; io.EOF when there is none.
+	nextData(off int64) (int64, error)
+}
+
+// NextData is the first offset at or behind off that may hold something other than zeros, io.EOF when there is none. Where holes cannot
+// be told from data that is off itself, while it is inside of the file.
+func NextData(f File, off int64) (int64, error) {
+	if h, ok := f.(holes); ok {
+		return h.nextData(off)
+	}
+	size, err := f.Size()
+	if err == nil && off >= size {
+		err = io.EOF
+	}
+	return off, err
+}
+
 // Mapping is a read-only view of a file.
 type Mapping interface {
 	// Bytes must not be used after Unmap.

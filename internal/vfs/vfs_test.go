@@ -288,3 +288,49 @@ func TestOSMappingShowsLaterWrites(t *testing.T) {
 		}
 	}
 }
+
+func TestNextDataFindsWhatWasWrittenAmongZeros(t *testing.T) {
+	eachFS(t, func(t *testing.T, fsys vfs.FS, dir string) {
+		f := mustOpen(t, fsys, filepath.Join(dir, "f"), os.O_RDWR|os.O_CREATE)
+		const size, at = 1 << 20, 640 << 10
+		if err := f.Truncate(size); err != nil {
+			t.Fatal(err)
+		}
+		mustWrite(t, f, "x", at)
+		for _, c := range []struct {
+			name     string
+			from     int64
+			low, end int64 // where it may be found; end 0: nothing may be
+		}{
+			{"before", 0, 0, at},
+			{"right at it", at, at, at},
+			{"behind the file", size, 0, 0},
+		} {
+			got, err := vfs.NextData(f, c.from)
+			if c.end == 0 {
+				if !errors.Is(err, io.EOF) {
+					t.Errorf("%s: NextData(%d) = %d, %v, want EOF", c.name, c.from, got, err)
+				}
+				continue
+			}
+			if err != nil || got < c.low || got > c.end {
+				t.Errorf("%s: NextData(%d) = %d, %v, want %d to %d", c.name, c.from, got, err, c.low, c.end)
+			}
+		}
+		// Behind it are zeros: what is called data must be read as that.
+		var b [4096]byte
+		for from := int64(at + 1); ; from += int64(len(b)) {
+			got, err := vfs.NextData(f, from)
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil || got < from {
+				t.Fatalf("NextData(%d) = %d, %v", from, got, err)
+			}
+			from = got
+			if n, _ := f.ReadAt(b[:], from); !bytes.Equal(b[:n], make([]byte, n)) {
+				t.Fatalf("bytes at %d are not zero", from)
+			}
+		}
+	})
+}
