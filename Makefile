@@ -13,7 +13,7 @@ MODELCHECKS ?= 10000
 CRASH_ROUNDS ?= 110
 UNIT = $$(go list ./... | grep -v /integration)
 
-.PHONY: help run build test test-unit test-integration model console-test crash docs-test mqadmin-table bench bench-quick bench-go curves soak bench-store bench-timer \
+.PHONY: help run build test test-unit test-integration model console-test crash docs-test dashboard mqadmin-table bench bench-quick bench-go curves soak bench-store bench-timer \
 	lint fuzz scenarios fuzz-differential docs cross release clean
 
 help: ## this list
@@ -55,6 +55,10 @@ crash: ## CRASH_ROUNDS random kills of a broker under load, with each way of flu
 
 docs-test: ## every block of README and docs is run as it stands, those with downloads too (needs Go, JDK, Maven, Python and the network)
 	DOCS_TEST=all go test -count=1 -timeout 30m -v ./integration/docs
+
+dashboard: ## docs/dashboard.md: Apache's dashboard and exporter before Apache and rocketd; DASHBOARD_JAR=FILE EXPORTER_JAR=FILE, made by mvn package from their sources
+	@[ -n "$(DASHBOARD_JAR)$(EXPORTER_JAR)" ] || { echo "DASHBOARD_JAR and EXPORTER_JAR name the jars of rocketmq-dashboard 2.1.1 and rocketmq-exporter 0.0.3; no registry has them: mvn -DskipTests package in their sources makes them"; exit 1; }
+	DASHBOARD_JAR="$(DASHBOARD_JAR)" EXPORTER_JAR="$(EXPORTER_JAR)" go test -count=1 -timeout 10m -v ./integration/dashboard -dashboard-table $(CURDIR)/docs/dashboard.md
 
 mqadmin-table: ## docs/mqadmin.md: mqadmin's sub-commands against Apache and rocketd
 	go test -count=1 -timeout 10m -run '^TestMQAdmin$$' ./integration -mqadmin-table $(CURDIR)/docs/mqadmin.md

@@ -314,12 +314,7 @@ the same topics, groups, messages and clients. What the commands print is compar
 `
 
 const adminTableTail = `
-## Dashboard and exporter
-
-rocketmq-dashboard 2.1.1 was run once by hand with Apache's broker and with rocketd behind it: 45 of its calls (clusters, configuration, groups, resets, messages, traces,
-dead letters, producers, topics, sending). 37 answers are the same, some of them errors or empty ones (consumer connections, topics of a group, trace details, ACL). Two of the
-others differ by the further runtime keys and the configuration keys above; six differ in order, times, load or a queue chosen by chance, and were not compared more closely.
-rocketmq-exporter 0.0.3, also by hand, shows the same metrics of both; ` + "`" + `rocketmq_brokeruntime_*` + "`" + ` it shows of rocketd alone, since Apache 5.5.0 leaves out a key it needs (brokerVersion).
+The calls of rocketmq-dashboard and the metrics of rocketmq-exporter: [dashboard.md](dashboard.md).
 `
 
 // checkAdminTable writes the table, or compares which rows it has and which of them differ.

@@ -222,6 +222,8 @@ async function timers(box, at) {
     cards.replaceChildren(card("timers pending", num(t.timers)), card("delayed by level", num(t.delays)), card("not in the wheel yet", num(t.behind)),
       card("next due", t.nextDueMs ? ago(t.nextDueMs - t.nowMs) : "none"), card("timers delivered", num(t.stats.delivered)), card("cancelled", num(t.stats.cancelled)),
       card("rolled", num(t.stats.rolled)), card("latest", t.stats.delivered ? `${num(t.stats.maxLateness)} ms late` : "none"));
+    const delivered = [...t.timerLateness, ...t.delayLateness].some((c) => c.count);
+    late.box.querySelector("h2").textContent = delivered ? "Delivered late by, ms" : "Delivered late by, ms: nothing is delivered yet";
     line.draw(bars(t));
     late.draw([t.timerLateness.map((_, i) => i), t.timerLateness.map((c) => c.count), t.delayLateness.map((c) => c.count)], t.timerLateness.map((c) => (c.ms < 0 ? "more" : `${c.ms}`)));
     rest.replaceChildren(h("div", { class: "two" },
@@ -273,7 +275,7 @@ async function warnings(box) {
   const list = h("div");
   box.append(h("h1", {}, "Warnings"), list);
   await live(box, 5, () => api("warnings"), (r) => list.replaceChildren(
-    h("p", { class: "note" }, `${num(r.total)} since the start, the newest ${num(r.warnings.length)} are kept.`),
+    h("p", { class: "note" }, `${many(r.total, "warning or error", "warnings and errors")} since the start${r.total > r.warnings.length ? `, the newest ${num(r.warnings.length)} are kept` : ""}.`),
     table(["time", "level", "message", "fields"], r.warnings.map((w) => [h("span", { class: "nowrap" }, time(w.ms)), h("span", { class: "tag bad" }, w.level), w.message,
       text(Object.entries(w.fields).map(([k, v]) => `${k}=${v}`).join("  "))]), "No warnings.")));
 }

@@ -20,7 +20,7 @@ export async function messages(box, at) {
   const form = h("form", { role: "search" },
     field("topic", "Topic", { list: "topics", type: "search" }), field("queue", "Queue", { type: "number", min: 0, size: 4, placeholder: "all" }), field("offset", "From offset", { type: "number", min: 0 }),
     field("key", "Key", {}), field("id", "Message id or unique key", {}), h("label", {}, "Stored from", h("input", { name: "at", type: "datetime-local", step: 1, value: value("at") })),
-    h("label", {}, "until", h("input", { name: "until", type: "datetime-local", step: 1, value: value("until") })),
+    h("label", {}, "Stored until", h("input", { name: "until", type: "datetime-local", step: 1, value: value("until") })),
     h("button", { class: "primary" }, "Find"), await topicList());
   form.addEventListener("submit", (e) => {
     e.preventDefault();
