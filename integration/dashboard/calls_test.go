@@ -32,8 +32,8 @@ func calls(s *side) []call {
 		{path: "/consumer/group.query", params: fields{"consumerGroup": "g-online"}},
 		{path: "/consumer/examineSubscriptionGroupConfig.query", params: fields{"consumerGroup": "g-online"}},
 		{path: "/consumer/fetchBrokerNameList.query", params: fields{"consumerGroup": "g-online"}},
-		{path: "/consumer/queryTopicByConsumer.query", params: fields{"consumerGroup": "g-online"}},
-		{path: "/consumer/consumerConnection.query", params: fields{"consumerGroup": "g-online"}},
+		{path: "/consumer/queryTopicByConsumer.query", params: fields{"consumerGroup": "g-online", "address": broker}},
+		{path: "/consumer/consumerConnection.query", params: fields{"consumerGroup": "g-online", "address": broker}},
 		{path: "/consumer/consumerRunningInfo.query", params: fields{"consumerGroup": "g-online", "clientId": s.client, "jstack": false}},
 		{path: "/consumer/resetOffset.do", body: fields{"consumerGroupList": []string{"g-online"}, "topic": "orders", "resetTime": now - 3_600_000, "force": true}},
 		{path: "/consumer/skipAccumulate.do", body: fields{"consumerGroupList": []string{"g-online"}, "topic": "orders", "resetTime": -1, "force": true}},
@@ -75,7 +75,7 @@ func calls(s *side) []call {
 		{path: "/ops/homePage.query"},
 		{path: "/ops/rocketMqStatus.query"},
 		{path: "/rocketmq/nsaddr.query"},
-		{path: "/acl/users.query", params: fields{"brokerAddress": broker}},
-		{path: "/acl/acls.query", params: fields{"brokerAddress": broker}},
+		{path: "/acl/users.query", params: fields{"brokerName": "broker-a", "clusterName": "DefaultCluster"}},
+		{path: "/acl/acls.query", params: fields{"brokerName": "broker-a", "clusterName": "DefaultCluster"}},
 	}
 }
