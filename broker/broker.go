@@ -63,6 +63,7 @@ type Broker struct {
 	topics       *topicTable
 	groups       *groupTable
 	offsets      *offsetTable
+	anew         *anewTable
 	consumers    *consumerTable
 	compensation *compensation
 	producers    *producerTable

@@ -31,6 +31,7 @@ func (b *Broker) build() {
 	b.topics = newTopicTable(b.files, b.clock, b.log, b.config, b.warnings)
 	b.groups = newGroupTable(b.files, b.clock, b.log, b.config, b.warnings)
 	b.offsets = newOffsetTable(b.files, b.clock, b.log, b.config, b.warnings)
+	b.anew = newAnewTable()
 	b.consumers = newConsumerTable(b.log, b.config, b.warnings)
 	b.compensation = newCompensation(b.config)
 	b.producers = newProducerTable(b.log, b.config)
@@ -46,6 +47,7 @@ func (b *Broker) build() {
 	})
 
 	b.consumers.changed = b.notifier.notify
+	b.consumers.emptied = b.anew.forget
 	b.topics.deleted = b.holds.wakeTopic
 	b.offsets.resetAssigned = func(group, topic string, queueID int32) { b.holds.wakeQueue(topic, queueID, group) }
 	b.topics.register = b.registerTopics

@@ -22,6 +22,8 @@ type consumerTable struct {
 	warnings *throttle
 	// changed is called, without locks held, when the members of a group or the topics it subscribes have changed.
 	changed func(group string)
+	// emptied is called, without locks held, when the last member of a group has left.
+	emptied func(group string)
 
 	mu     sync.RWMutex
 	groups map[string]*consumerGroup // guarded by mu
@@ -59,7 +61,7 @@ type joining struct {
 func newConsumerTable(log *logrus.Entry, config func() *conf.Config, warnings *throttle) *consumerTable {
 	return &consumerTable{
 		log: log, config: config, warnings: warnings,
-		changed: func(string) {}, groups: map[string]*consumerGroup{},
+		changed: func(string) {}, emptied: func(string) {}, groups: map[string]*consumerGroup{},
 	}
 }
 
@@ -298,22 +300,33 @@ func (t *consumerTable) connClosed(conn *remoting.Conn, groups []string) {
 
 // remove takes a member out; others tells that there are members left who should know.
 func (t *consumerTable) remove(group string, conn *remoting.Conn) (left *client, others bool) {
+	left, rest, broadcasting := t.takeOut(group, conn)
+	if left == nil {
+		return nil, false
+	}
+	t.log.WithFields(logrus.Fields{"group": group, "client": left.id}).Info("consumer gone")
+	if rest == 0 {
+		t.emptied(group)
+	}
+	return left, rest > 0 && !broadcasting
+}
+
+func (t *consumerTable) takeOut(group string, conn *remoting.Conn) (left *client, rest int, broadcasting bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	g := t.groups[group]
 	if g == nil {
-		return nil, false
+		return nil, 0, false
 	}
 	if left = g.members[conn]; left == nil {
-		return nil, false
+		return nil, 0, false
 	}
 	delete(g.members, conn)
 	delete(g.declared, conn)
 	if len(g.members) == 0 {
 		delete(t.groups, group)
 	}
-	t.log.WithFields(logrus.Fields{"group": group, "client": left.id}).Info("consumer gone")
-	return left, len(g.members) > 0 && !g.broadcasting()
+	return left, len(g.members), g.broadcasting()
 }
 
 // standing is what a pull needs to know of its group.

@@ -62,3 +62,31 @@ func TestIPv6(t *testing.T) {
 		})
 	}
 }
+
+// TestBothFamilies: scenario R-56: one broker for clients of both families; what a client of IPv4 sends has none of IPv6's flags.
+func TestBothFamilies(t *testing.T) {
+	l, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Skipf("this machine has no IPv6: %v", err)
+	}
+	_ = l.Close()
+	b := newTestBroker(t, withConfig(func(c *conf.Config) { c.Broker.BrokerIP1, c.Server.BindAddress = "127.0.0.1", "::" }))
+	b.create("T", 1)
+	_, port, err := net.SplitHostPort(b.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, host := range []string{"127.0.0.1", "::1"} {
+		c := dial(t, net.JoinHostPort(host, port))
+		if a := c.want(0, remoting.SendMessage, sendFields("T", 0, ""), []byte("body")); len(a.ext["msgId"]) != 32 {
+			t.Errorf("from %s: id %s", host, a.ext["msgId"])
+		}
+		r := b.stored("T", 0, int64(i))
+		if r.BornHost.Addr().String() != host || r.SysFlag&0x20 != 0 || (r.SysFlag&0x10 != 0) != (host == "::1") {
+			t.Errorf("from %s: born at %v, sysFlag %#x", host, r.BornHost, r.SysFlag)
+		}
+		if list := records(t, c.want(0, remoting.PullMessage, pullFields("G", "T", 0, int64(i)), nil).body); len(list) != 1 {
+			t.Errorf("from %s: %d messages", host, len(list))
+		}
+	}
+}

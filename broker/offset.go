@@ -77,7 +77,8 @@ func (b *Broker) updateOffset(conn *remoting.Conn, req *remoting.Command) (*remo
 			h.QueueID, h.Topic, topic.ReadQueueNums, topic.WriteQueueNums)
 	}
 	resp := conn.Loop().Response(remoting.Success)
-	if b.config().Broker.UseServerSideResetOffset && b.offsets.hasReset(h.ConsumerGroup, h.Topic, h.QueueID) {
+	if b.config().Broker.UseServerSideResetOffset && b.offsets.hasReset(h.ConsumerGroup, h.Topic, h.QueueID) ||
+		b.anew.has(h.ConsumerGroup, h.Topic, h.QueueID) {
 		resp.Remark = "Offset has been previously reset"
 		return resp, nil
 	}

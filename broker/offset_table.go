@@ -370,6 +370,23 @@ func (t *offsetTable) clone(src, dest, topic string) {
 	t.changedLocked(g)
 }
 
+// readers lists the queues of a topic that a group has pulled messages of since the start.
+func (t *offsetTable) readers(group, topic string) []int32 {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	g := t.table[groupKey{topic: topic, group: group}]
+	if g == nil {
+		return nil
+	}
+	var queues []int32
+	for queueID, q := range g.queues {
+		if q.pulled > 0 {
+			queues = append(queues, queueID)
+		}
+	}
+	return queues
+}
+
 // removeGroup forgets everything of a group.
 func (t *offsetTable) removeGroup(group string) {
 	t.removeIf(func(key groupKey, _ *groupOffsets) bool { return key.group == group })

@@ -161,6 +161,10 @@ func (b *Broker) runPull(p *pull, onLoop bool) pullOutcome {
 			return pullDone
 		}
 	}
+	if b.anew.take(h.ConsumerGroup, h.Topic, h.QueueID) && h.QueueOffset > 0 {
+		b.resetPull(p, 0)
+		return pullDone
+	}
 	p.get = store.GetRequest{
 		Topic: p.topic.TopicName, QueueID: h.QueueID, Offset: h.QueueOffset, MaxCount: h.MaxMsgNums, Filter: p.filter, HotOnly: onLoop,
 	}

@@ -355,6 +355,26 @@ func TestSendAtTheLimits(t *testing.T) {
 	if list := records(t, a.body); len(list) != 1 || len(list[0].Body) != 4<<20 {
 		t.Errorf("%d records", len(list))
 	}
+
+	b.create("P", 1)
+	const most = 32767 // bytes of stored properties, those that the broker adds among them
+	c.want(remoting.Success, remoting.SendMessage, sendFields("P", 0, "UNIQ_KEY\x01k\x02"), []byte("x"))
+	r := b.stored("P", 0, 0)
+	added := len(r.Properties)
+	of := func(size int) string { return "UNIQ_KEY\x01k\x02a\x01" + strings.Repeat("v", size-added-3) + "\x02" }
+	c.want(remoting.Success, remoting.SendMessage, sendFields("P", 0, of(most)), []byte("x"))
+	if r := b.stored("P", 0, 1); len(r.Properties) != most {
+		t.Errorf("%d bytes of properties stored, want %d", len(r.Properties), most)
+	}
+	c.want(remoting.MessageIllegal, remoting.SendMessage, sendFields("P", 0, of(most+1)), []byte("x"))
+
+	entry := func(size int) message.BatchEntry {
+		return message.BatchEntry{Body: []byte("x"), Properties: message.Properties("a\x01" + strings.Repeat("v", size-3) + "\x02")}
+	}
+	c.want(remoting.Success, remoting.SendBatchMessage, v2Fields("P", 0, "WAIT\x01true\x02", true), batchOf(t, entry(most), entry(10)))
+	if r := b.stored("P", 0, 2); len(r.Properties) != most {
+		t.Errorf("%d bytes of properties stored from a batch, want %d", len(r.Properties), most)
+	}
 }
 
 // TestMessageTypes: with checkMessageType a topic takes only messages of its type.

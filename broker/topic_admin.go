@@ -192,11 +192,14 @@ func (b *Broker) deleteTopic(c *remoting.Conn, req *remoting.Command) (*remoting
 }
 
 // removeTopics forgets topics: configuration first, so that nothing new is written to them, then their queues, then
-// every group's offsets, so that a topic made anew under the name begins at 0 for all.
+// every group's offsets, so that a topic made anew under the name begins at 0 for all, groups that are reading among them.
 func (b *Broker) removeTopics(topics ...string) error {
 	_, err := b.topics.delete(topics...)
 	for _, topic := range topics {
 		err = errors.Join(err, b.store.DeleteTopic(topic))
+		for _, group := range b.consumers.groupsOf(topic) {
+			b.anew.note(group, topic, b.offsets.readers(group, topic))
+		}
 		b.offsets.removeTopic(topic)
 		b.pop.removeTopic(topic)
 		b.transactions.removeTopic(topic)

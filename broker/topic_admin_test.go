@@ -173,6 +173,59 @@ func TestDeleteTopic(t *testing.T) {
 	}
 }
 
+// TestTopicDeletedUnderReaders: scenario R-32: members that go on pulling and committing where the old topic was are led to the beginning of
+// the new one; who comes later starts where it likes.
+func TestTopicDeletedUnderReaders(t *testing.T) {
+	b := newTestBroker(t)
+	b.create("T", 2)
+	b.put("T", 0, 10, "")
+	c := b.dial()
+	heartbeat := heartbeatOf("c", "G", tagSub("T", "*", 1))
+	c.want(0, remoting.HeartBeat, nil, heartbeat)
+	at := func(offset int64) fields { return pullFields("G", "T", 0, offset) }
+	commit := func(offset int) answer {
+		return *c.want(0, remoting.UpdateConsumerOffset, offsetFields("G", "T", 0).with("commitOffset", itoa(offset)), nil)
+	}
+	remake := func(n int) {
+		c.want(0, remoting.DeleteTopicInBroker, fields{"topic", "T"}, nil)
+		b.create("T", 2)
+		b.put("T", 0, n, "")
+	}
+	c.want(0, remoting.PullMessage, at(0), nil)
+	remake(12)
+	if a := commit(10); a.remark != "Offset has been previously reset" || b.offsets.committed("G", "T", 0) != noOffset {
+		t.Errorf("an old offset is committed: %d, %q", b.offsets.committed("G", "T", 0), a.remark)
+	}
+	if a := c.want(remoting.PullOffsetMoved, remoting.PullMessage, at(10), nil); a.ext["nextBeginOffset"] != "0" || a.ext["maxOffset"] != "12" || a.remark != "OFFSET_RESET" {
+		t.Errorf("the old offset: %q %v", a.remark, a.ext)
+	}
+	if list := records(t, c.want(0, remoting.PullMessage, at(0), nil).body); len(list) != 12 {
+		t.Errorf("%d messages from the beginning", len(list))
+	}
+	commit(12)
+	if got := b.offsets.committed("G", "T", 0); got != 12 {
+		t.Errorf("committed %d", got)
+	}
+
+	remake(12)
+	if list := records(t, c.want(0, remoting.PullMessage, at(0), nil).body); len(list) != 12 {
+		t.Errorf("%d messages for one that begins by itself", len(list))
+	}
+	c.want(0, remoting.PullMessage, at(5), nil)
+
+	remake(12)
+	c.close()
+	eventually(t, "all members are gone", func() bool { return len(b.consumers.members("G")) == 0 })
+	c = b.dial()
+	c.want(0, remoting.HeartBeat, nil, heartbeat)
+	if list := records(t, c.want(0, remoting.PullMessage, at(5), nil).body); len(list) != 7 {
+		t.Errorf("%d messages for a new member that begins at 5", len(list))
+	}
+	if n := b.anew.count.Load(); n != 0 {
+		t.Errorf("%d queues are noted", n)
+	}
+}
+
 // TestAllTopics: everything at once, and in pages.
 func TestAllTopics(t *testing.T) {
 	b := newTestBroker(t, withConfig(func(c *conf.Config) { c.Broker.EnableSplitMetadata, c.Broker.SplitMetadataSize = true, 10 }))

@@ -60,15 +60,24 @@ var goStories = []struct {
 	{"broadcast", goBroadcast},
 	{"transaction", goTransaction},
 	{"new_topic_at_once", goNewTopicAtOnce},
+	{"from_where", goFromWhere},
+	{"with_java_bodies", goWithJava},
 }
 
 type goEnv struct {
 	namesrv, name string
+	at            string // topic, when it is not named after the story
 	exact         bool
 	instances     int
 }
 
-func (e *goEnv) topic() string { return e.name + "_topic" }
+func (e *goEnv) topic() string {
+	if e.at != "" {
+		return e.at
+	}
+	return e.name + "_topic"
+}
+
 func (e *goEnv) group() string { return "G_" + e.name }
 
 func (e *goEnv) instance() string {

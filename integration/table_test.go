@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sort"
 	"strings"
 	"sync"
@@ -23,7 +24,7 @@ var features = map[string]string{
 	"push": "consumption", "offsets": "consumption", "lite": "consumption", "broadcast": "consumption", "rebalance": "consumption", "share": "consumption", "rewind": "rewind",
 	"push_from": "consume from", "orderly": "order", "fifo": "order", "simple_fifo": "order", "retry": "retry and dead letters", "dead": "retry and dead letters",
 	"transaction": "transactions", "filter": "filters", "tags": "filters", "sql": "filters", "push_tags": "filters", "request_reply": "request and reply", "trace": "message trace", "query": "message query",
-	"pop": "pop", "simple": "pop", "delay": "delays and timers", "timer": "delays and timers", "recall": "recall", "restart": "stop and restart under load", "restart_query": "message query", "killed_orderly": "order", "conflict": "consumption",
+	"pop": "pop", "simple": "pop", "delay": "delays and timers", "timer": "delays and timers", "recall": "recall", "restart": "stop and restart under load", "restart_query": "message query", "killed_orderly": "order", "conflict": "consumption", "with_go": "normal messages", "topic_deleted": "consumption", "from_where": "consume from",
 }
 
 func feature(name string) string {
@@ -88,6 +89,76 @@ func addGoResult(broker, story string, ok bool) {
 		both[1] = word
 	}
 	table.gone[story] = both
+}
+
+// TestReportsHaveTests: what docs/compatibility.md names as tests of users' reports is there.
+func TestReportsHaveTests(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(peer.Root(), "docs", "compatibility.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "| reports | what is tried | tests |")
+	reports, _, _ := strings.Cut(rest, "## The stories")
+	sources := storySources(t)
+	in := regexp.MustCompile("`([a-z]+)` (Test[A-Za-z0-9]+(?:, Test[A-Za-z0-9]+)*)")
+	named := 0
+	for _, m := range in.FindAllStringSubmatch(reports, -1) {
+		for name := range strings.SplitSeq(m[2], ", ") {
+			named++
+			if !hasTest(t, m[1], name) {
+				t.Errorf("package %s has no %s", m[1], name)
+			}
+		}
+	}
+	for _, m := range regexp.MustCompile(`stor(?:y|ies) ([a-z_, ]+)`).FindAllStringSubmatch(reports, -1) {
+		for name := range strings.SplitSeq(strings.TrimSpace(m[1]), ", ") {
+			named++
+			if !strings.Contains(sources, `"`+name+`"`) {
+				t.Errorf("there is no story %q", name)
+			}
+		}
+	}
+	if named < 40 {
+		t.Errorf("%d tests are named, want more: the page has another form", named)
+	}
+}
+
+// storySources is the text of all stories.
+func storySources(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, pattern := range []string{"*_test.go", "java/*/src/main/java/rocketd/*/*.java"} {
+		files, err := filepath.Glob(filepath.Join(peer.Root(), "integration", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Write(text)
+		}
+	}
+	return all.String()
+}
+
+func hasTest(t *testing.T, dir, name string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(peer.Root(), dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "func "+name+"(t *testing.T)") {
+			return true
+		}
+	}
+	return false
 }
 
 // writeTable writes the rows that are there into the page that tableVariable names.

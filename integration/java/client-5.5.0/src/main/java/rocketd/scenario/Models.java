@@ -10,6 +10,7 @@ final class Models {
     static void add(java.util.Map<String, Scenario> all) {
         PopScenarios.add(all);
         PopOrderScenarios.add(all);
+        CompressScenarios.add(all);
     }
 
     private Models() {

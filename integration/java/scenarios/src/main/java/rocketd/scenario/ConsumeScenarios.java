@@ -24,6 +24,7 @@ final class ConsumeScenarios {
         all.put("lite_assign", ConsumeScenarios::liteAssign);
         all.put("offsets", ConsumeScenarios::offsets);
         all.put("conflict", ConsumeScenarios::conflict);
+        all.put("topic_deleted", ConsumeScenarios::topicDeleted);
     }
 
     private static DefaultMQPushConsumer start(Env env, String group, String topic, String expression, Inbox inbox) throws Exception {
@@ -67,6 +68,45 @@ final class ConsumeScenarios {
         org.apache.rocketmq.tools.admin.DefaultMQAdminExt admin = env.admin();
         Env.await(60000, () -> members(admin, env.group("c")) == 2);
         f.see("members", members(admin, env.group("c")));
+    }
+
+    /** A topic is deleted under its consumer and made again: what is sent then arrives, from offset 0 on, and nothing lags. */
+    static void topicDeleted(Env env, Facts f) throws Exception {
+        String topic = env.topic("t");
+        String group = env.group("c");
+        org.apache.rocketmq.tools.admin.DefaultMQAdminExt admin = env.admin();
+        DefaultMQProducer p = env.producer();
+        send(p, topic, "", "old", 100);
+        Inbox inbox = new Inbox();
+        DefaultMQPushConsumer c = start(env, group, topic, "*", inbox);
+        f.must(Env.await(60000, () -> inbox.bodies().size() >= 100), "got " + inbox.bodies().size());
+        Thread.sleep(6000); // its offsets are committed
+        String broker = admin.examineTopicRouteInfo(topic).getBrokerDatas().get(0).getBrokerAddrs().get(0L);
+        admin.deleteTopicInBroker(java.util.Collections.singleton(broker), topic);
+        Deletion.inNameServer(admin, env.namesrv, topic);
+        try {
+            admin.examineTopicRouteInfo(topic);
+            f.see("route", "there");
+        } catch (org.apache.rocketmq.client.exception.MQClientException e) {
+            f.see("route", "code " + e.getResponseCode());
+        }
+        admin.createAndUpdateTopicConfig(broker, new org.apache.rocketmq.common.TopicConfig(topic, 4, 4, 6));
+        send(p, topic, "", "new", 12);
+        // Apache's consumers pass over them.
+        f.must(Env.await(Boolean.getBoolean("exact") ? 90000 : 25000, () -> inbox.bodies().keySet().stream().filter(b -> b.startsWith("new")).count() == 12), "got " + inbox.bodies().keySet().stream().filter(b -> b.startsWith("new")).count() + " new ones");
+        f.see("new", inbox.bodies().keySet().stream().filter(b -> b.startsWith("new")).count());
+        f.see("offsets", inbox.all().stream().filter(a -> Env.text(a.message).startsWith("new")).allMatch(a -> a.message.getQueueOffset() < 12));
+        Env.await(15000, () -> lag(admin, group) == 0);
+        f.see("lag", lag(admin, group));
+        f.must(lag(admin, group) == 0, "lag " + lag(admin, group));
+    }
+
+    private static long lag(org.apache.rocketmq.tools.admin.DefaultMQAdminExt admin, String group) {
+        try {
+            return admin.examineConsumeStats(group).getOffsetTable().values().stream().mapToLong(o -> o.getBrokerOffset() - o.getConsumerOffset()).sum();
+        } catch (Exception e) {
+            return Long.MIN_VALUE;
+        }
     }
 
     private static int members(org.apache.rocketmq.tools.admin.DefaultMQAdminExt admin, String group) {

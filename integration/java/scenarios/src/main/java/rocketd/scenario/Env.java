@@ -44,7 +44,11 @@ public final class Env implements AutoCloseable {
     }
 
     public DefaultMQProducer producer() throws Exception {
-        DefaultMQProducer p = new DefaultMQProducer(group("producer"));
+        return producer(group("producer"));
+    }
+
+    public DefaultMQProducer producer(String group) throws Exception {
+        DefaultMQProducer p = new DefaultMQProducer(group);
         p.setNamesrvAddr(namesrv);
         p.setInstanceName(instance());
         p.setMqClientApiTimeout(15000);

@@ -35,7 +35,7 @@ public final class Main {
         }
         ExecutorService pool = Executors.newFixedThreadPool(AT_ONCE);
         for (Map.Entry<String, Scenario> e : all.entrySet()) {
-            if (args.length == 2 && (e.getKey().startsWith("restart_") || e.getKey().startsWith("killed_"))) {
+            if (args.length == 2 && (e.getKey().startsWith("restart_") || e.getKey().startsWith("killed_") || e.getKey().startsWith("with_"))) {
                 continue;
             }
             if (args.length > 2 && !java.util.Arrays.asList(args).subList(2, args.length).contains(e.getKey())) {

@@ -28,7 +28,7 @@ final class ReplyScenarios {
 
     private static void ask(Env env, Facts f, int threads, int each) throws Exception {
         String topic = env.topic("t");
-        DefaultMQProducer replier = env.producer();
+        DefaultMQProducer replier = env.producer(env.group("replier"));
         DefaultMQProducer requester = env.producer();
         requester.send(Env.message(topic, "none", "", "first"));
         AtomicInteger asked = new AtomicInteger();

@@ -25,6 +25,7 @@ final class SendScenarios {
         all.put("send_batch", SendScenarios::batch);
         all.put("send_limits", SendScenarios::limits);
         all.put("send_bodies", SendScenarios::bodies);
+        all.put("with_go_bodies", SendScenarios::exchange);
     }
 
     private static Inbox subscribe(Env env, String topic, String expression) throws Exception {
@@ -161,6 +162,27 @@ final class SendScenarios {
         Message level = new Message(topic, "x".getBytes());
         level.putUserProperty("after", "limits");
         f.see("still works", outcome(p, level));
+    }
+
+    private static final int[] SIZES = {1, 5000, 1 << 20};
+
+    /** Somebody with another client sends to one topic and reads another: bodies come as they were, packed ones too. */
+    static void exchange(Env env, Facts f) throws Exception {
+        DefaultMQProducer p = env.producer();
+        Inbox inbox = subscribe(env, env.topic("to_java"), "*");
+        for (int size : SIZES) {
+            byte[] body = new byte[size];
+            Arrays.fill(body, (byte) 'j');
+            p.send(new Message(env.topic("to_go"), "", body));
+        }
+        f.must(Env.await(60000, () -> inbox.size() >= SIZES.length), "got " + inbox.size());
+        f.see("sizes", inbox.all().stream().map(a -> a.message.getBody().length).sorted().collect(java.util.stream.Collectors.toList()));
+        for (Inbox.Arrival a : inbox.all()) {
+            byte[] want = new byte[a.message.getBody().length];
+            Arrays.fill(want, (byte) 'g');
+            f.must(Arrays.equals(want, a.message.getBody()), "a body of " + want.length + " bytes differs");
+            f.see("packed " + want.length, a.message.getStoreSize() < want.length);
+        }
     }
 
     static void bodies(Env env, Facts f) throws Exception {

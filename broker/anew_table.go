@@ -1,0 +1,87 @@
+package broker
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// anewTable knows which groups read a queue that is gone with its topic, and have not asked since. Their members still hold offsets of the
+// old queue: the first pull is led to the beginning of the new one, and commits of the old offsets have no effect until then. Apache takes
+// them for offsets of the new queue and passes over its messages. It lives in memory, and forgets groups whose last member leaves: new members
+// hold nothing. Safe for concurrent use.
+type anewTable struct {
+	count atomic.Int64 // queues in groups: most pulls ask nothing more
+
+	mu     sync.Mutex
+	groups map[groupKey]map[int32]struct{} // guarded by mu
+}
+
+func newAnewTable() *anewTable { return &anewTable{groups: map[groupKey]map[int32]struct{}{}} }
+
+// note says that a group read queues of a topic that is deleted now. What was noted of them before is replaced.
+func (t *anewTable) note(group, topic string, queues []int32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := groupKey{topic: topic, group: group}
+	t.dropLocked(key)
+	if len(queues) == 0 {
+		return
+	}
+	set := make(map[int32]struct{}, len(queues))
+	for _, queueID := range queues {
+		set[queueID] = struct{}{}
+	}
+	t.groups[groupKey{topic: strings.Clone(topic), group: strings.Clone(group)}] = set
+	t.count.Add(int64(len(set)))
+}
+
+// has tells whether a group has not asked for the queue since the old one went.
+func (t *anewTable) has(group, topic string, queueID int32) bool {
+	if t.count.Load() == 0 {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok := t.groups[groupKey{topic: topic, group: group}][queueID]
+	return ok
+}
+
+// take is has, once.
+func (t *anewTable) take(group, topic string, queueID int32) bool {
+	if t.count.Load() == 0 {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := groupKey{topic: topic, group: group}
+	queues := t.groups[key]
+	if _, ok := queues[queueID]; !ok {
+		return false
+	}
+	delete(queues, queueID)
+	t.count.Add(-1)
+	if len(queues) == 0 {
+		delete(t.groups, key)
+	}
+	return true
+}
+
+// forget drops what is noted of a group.
+func (t *anewTable) forget(group string) {
+	if t.count.Load() == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key := range t.groups {
+		if key.group == group {
+			t.dropLocked(key)
+		}
+	}
+}
+
+func (t *anewTable) dropLocked(key groupKey) {
+	t.count.Add(-int64(len(t.groups[key])))
+	delete(t.groups, key)
+}
