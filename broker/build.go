@@ -104,9 +104,11 @@ func (b *Broker) openStore(context.Context) error {
 		return err
 	}
 	b.levels = levels
+	kind, opened := b.topics.queueKinds()
+	defer opened()
 	b.store, err = store.Open(store.Options{
 		Dir: c.Store.StorePathRootDir, FS: b.fs, Clock: b.clock, Log: b.log, Config: &c.Store,
-		DiskMinFree: c.Rocketd.DiskMinFreeBytes, DeliverTime: levels.DeliverTime,
+		DiskMinFree: c.Rocketd.DiskMinFreeBytes, DeliverTime: levels.DeliverTime, QueueKind: kind,
 	})
 	return err
 }
@@ -135,11 +137,11 @@ func (b *Broker) loadTables(context.Context) error {
 	return b.groups.createConfigured(c)
 }
 
-// storedQueues is the number of queues that each topic has in the store.
-func (b *Broker) storedQueues() map[string]int32 {
-	queues := map[string]int32{}
+// storedQueues is how many queues each topic has in the store, and of which kind.
+func (b *Broker) storedQueues() map[string]storedTopic {
+	queues := map[string]storedTopic{}
 	b.store.Queues(func(q *store.ConsumeQueue) bool {
-		queues[q.Topic()] = max(queues[q.Topic()], q.QueueID()+1)
+		queues[q.Topic()] = storedTopic{max(queues[q.Topic()].queues, q.QueueID()+1), q.Kind()}
 		return true
 	})
 	return queues

@@ -54,7 +54,8 @@ type pendingSend struct {
 	// transaction id, in the arena: the frame is gone by the end of the turn
 	uniqueFrom, uniqueTo int
 	recallTo             int    // end of the recall handle, which lies behind the transaction id in the arena; 0: there is none
-	ids                  string // message ids of a batch, joined; "" for one message
+	ids                  string // message ids of a batch, joined; "" for one record
+	inner                bool   // an inner batch: one record
 	oneway               bool
 	wait                 bool // answer when flushed as configured
 }
@@ -240,8 +241,10 @@ func (b *Broker) stageOne(req *remoting.Command, s *sender, topic *body.TopicCon
 	if topic.Attributes[message.AttributeCleanupPolicy] == message.CleanupPolicyCompaction && !p.keys {
 		return pendingSend{}, remoting.Errorf(remoting.MessageIllegal, "Required message key is missing")
 	}
-	if err := b.checkInnerBatch(m, p); err != nil {
-		return pendingSend{}, err
+	if p.innerNum || m.SysFlag&message.SysInnerBatch != 0 {
+		if err := b.checkInnerBatch(m, p, topic); err != nil {
+			return pendingSend{}, err
+		}
 	}
 	if b.config().Rocketd.CheckMessageType {
 		if err := checkType(m, topic); err != nil {
@@ -280,14 +283,6 @@ func (b *Broker) stageOne(req *remoting.Command, s *sender, topic *body.TopicCon
 	out.placed, err = b.store.Stage(m)
 	out.topic, out.putID, out.size = m.Topic, m.QueueID, int(out.placed.Size)
 	return out, err
-}
-
-// checkInnerBatch refuses what is marked as an inner batch (HookUtils#checkInnerBatch): no topic of ours takes them.
-func (b *Broker) checkInnerBatch(m *message.Message, p *sendProperties) error {
-	if !p.innerNum && m.SysFlag&message.SysInnerBatch == 0 {
-		return nil
-	}
-	return b.illegal("property %s or sysFlag bit 0x%x mark an inner batch, which this broker does not store", message.KeyInnerNum, message.SysInnerBatch)
 }
 
 // checkType refuses a message that is not of its topic's type (the proxy's DefaultTopicMessageTypeValidator). A topic without
@@ -391,6 +386,9 @@ func (s *sender) answerSent(b *Broker, p *pendingSend, code int32, inTurn bool) 
 	}
 	if p.recallTo > 0 {
 		s.fields.RecallHandle = unsafeString(s.arena[p.uniqueTo:p.recallTo])
+	}
+	if p.inner {
+		s.fields.BatchUniqID = s.fields.TransactionID
 	}
 	if p.ids == "" {
 		s.id = message.AppendOffsetMessageID(s.id[:0], b.identity.storeHost, p.placed.PhysicalOffset)

@@ -20,9 +20,6 @@ func (b *Broker) stageBatch(s *sender, topic *body.TopicConfig, now int64) (pend
 		return pendingSend{}, remoting.Errorf(remoting.MessageIllegal, "message topic length too long %d", len(m.Topic))
 	case message.IsRetryTopic(m.Topic):
 		return pendingSend{}, remoting.Errorf(remoting.MessageIllegal, "batch request does not support retry group %s", m.Topic)
-	case topic.Attributes[message.AttributeQueueType] == message.QueueTypeBatch && p.uniqueKey != "":
-		return pendingSend{}, remoting.Errorf(remoting.MessageIllegal, "topic[%s] has %s=%s: this broker does not store inner batches, send the messages singly",
-			m.Topic, message.AttributeQueueType, message.QueueTypeBatch)
 	}
 	level, err := p.delayLevel()
 	switch {
@@ -32,8 +29,12 @@ func (b *Broker) stageBatch(s *sender, topic *body.TopicConfig, now int64) (pend
 		return pendingSend{}, b.illegal("a batch cannot be delayed")
 	case message.Transaction(m.SysFlag) != message.TransactionNone || p.prepared:
 		return pendingSend{}, b.illegal("a batch cannot be transactional")
-	case m.SysFlag&message.SysInnerBatch != 0 || p.innerNum:
-		return pendingSend{}, b.checkInnerBatch(m, p)
+	}
+	inner := hasBatchQueues(topic) && p.uniqueKey != ""
+	if !inner {
+		if err := b.checkInnerBatch(m, p, topic); err != nil {
+			return pendingSend{}, err
+		}
 	}
 	if limit := int(b.config().Store.MaxMessageSize); len(m.Body) > limit {
 		return pendingSend{}, b.illegal("the body of the batch has %d bytes", len(m.Body))
@@ -43,6 +44,9 @@ func (b *Broker) stageBatch(s *sender, topic *body.TopicConfig, now int64) (pend
 	}
 	if err := b.splitBatch(s); err != nil {
 		return pendingSend{}, err
+	}
+	if inner {
+		return b.stageInner(s, now)
 	}
 	placed, err := b.store.StageBatch(s.batch)
 	if err != nil {

@@ -69,7 +69,11 @@ func TestBatchRefusals(t *testing.T) {
 		}, "message 1 of the batch is delayed"},
 		{"cut off", v2Fields("T", 0, "", true), func(t *testing.T) []byte { t.Helper(); return batchOf(t, good)[:15] }, "message 0 of the batch: "},
 		{"no batch", v2Fields("T", 0, "", true), func(*testing.T) []byte { return []byte("hello, this is text") }, "message 0 of the batch: "},
-		{"inner batch", v2Fields("B", 0, "UNIQ_KEY\x01k\x02", true), nil, "topic[B] has queue.type=BatchCQ"},
+		{"marked as inner batch", v2Fields("T", 0, "INNER_NUM\x011\x02", true).with("f", "128"), nil, "sysFlag bit 0x80 marks an inner batch, and topic[T] does not have queue.type=BatchCQ"},
+		{"delayed inside an inner batch", v2Fields("B", 0, "UNIQ_KEY\x01k\x02", true), func(t *testing.T) []byte {
+			t.Helper()
+			return batchOf(t, message.BatchEntry{Body: []byte("y"), Properties: message.Properties("DELAY\x015\x02")})
+		}, "message 0 of the batch is delayed"},
 		{"too large", v2Fields("T", 0, "", true), func(t *testing.T) []byte {
 			t.Helper()
 			return batchOf(t, message.BatchEntry{Body: make([]byte, 600)}, message.BatchEntry{Body: make([]byte, 600)})

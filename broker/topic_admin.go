@@ -80,6 +80,9 @@ func (b *Broker) changeTopics(topics ...body.TopicConfig) error {
 		if err := b.checkTopic(&topic, c.Broker.EnableMixedMessageType); err != nil {
 			return err
 		}
+		if err := b.refuseOtherKind(&topic); err != nil {
+			return err
+		}
 		if old := b.topics.get(topic.TopicName); old == nil || !sameTopic(old, &topic) {
 			changed = append(changed, topic)
 		}

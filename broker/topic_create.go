@@ -8,6 +8,7 @@ import (
 	"github.com/rocketd/rocketd/conf"
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/remoting/body"
+	"github.com/rocketd/rocketd/store"
 )
 
 // createSystem makes the topics that each broker has, as TopicConfigManager#init does before the file is loaded over
@@ -82,14 +83,17 @@ func (t *topicTable) createForSend(name, defaultTopic string, queues, sysFlag in
 }
 
 // restore makes topics again that topics.json has lost. queues has the number of queues that each has in the store.
-func (t *topicTable) restore(queues map[string]int32) error {
+func (t *topicTable) restore(queues map[string]storedTopic) error {
 	var lost []body.TopicConfig
-	for name, n := range queues {
+	for name, stored := range queues {
 		if t.get(name) != nil || message.IsLMQ(name) || message.IsSystemTopic(name) {
 			continue
 		}
 		topic := body.NewTopicConfig(name)
-		topic.ReadQueueNums, topic.WriteQueueNums, topic.Perm = n, n, permBoth
+		topic.ReadQueueNums, topic.WriteQueueNums, topic.Perm = stored.queues, stored.queues, permBoth
+		if stored.kind == store.BatchQueue {
+			topic.Attributes = map[string]string{"+" + message.AttributeQueueType: message.QueueTypeBatch}
+		}
 		lost = append(lost, *topic)
 	}
 	return t.update(lost...)

@@ -72,9 +72,11 @@ type Store struct {
 	IteratorWhenUseRocksdbConsumeQueue bool
 	// MappedFileSizeConsumeQueue: size of a consume queue file, in bytes; rounded up to whole entries of 20. Default:
 	// 6000000.
-	MappedFileSizeConsumeQueue      int32
-	EnableConsumeQueueExt           bool
-	MappedFileSizeConsumeQueueExt   int32
+	MappedFileSizeConsumeQueue    int32
+	EnableConsumeQueueExt         bool
+	MappedFileSizeConsumeQueueExt int32
+	// MapperFileSizeBatchConsumeQueue: size of a file of a batch queue (topics with queue.type=BatchCQ), in bytes; a multiple of 46. Default:
+	// 13800000.
 	MapperFileSizeBatchConsumeQueue int32
 	BitMapLengthConsumeQueueExt     int32
 	// FlushIntervalCommitLog: how often the commit log is flushed with ASYNC_FLUSH, in ms. Default: 500.

@@ -83,7 +83,7 @@ func (c *Store) queueKeys(k *keySet) {
 	k.i32("mappedFileSizeConsumeQueue", &c.MappedFileSizeConsumeQueue, 6000000, acts, between(20, 2147483647))
 	k.boolean("enableConsumeQueueExt", &c.EnableConsumeQueueExt, false)
 	k.i32("mappedFileSizeConsumeQueueExt", &c.MappedFileSizeConsumeQueueExt, 50331648)
-	k.i32("mapperFileSizeBatchConsumeQueue", &c.MapperFileSizeBatchConsumeQueue, 13800000)
+	k.i32("mapperFileSizeBatchConsumeQueue", &c.MapperFileSizeBatchConsumeQueue, 13800000, acts, between(46, 2147483647))
 	k.i32("bitMapLengthConsumeQueueExt", &c.BitMapLengthConsumeQueueExt, 64)
 }
 

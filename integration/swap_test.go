@@ -39,6 +39,7 @@ func TestSwapWithApache(t *testing.T) { //nolint:tparallel // not beside everyth
 			m.storeCheck(t)
 		})
 	}
+	t.Run("batch queues", swapBatchQueues)
 }
 
 // swapStage is one turn of a broker.

@@ -20,7 +20,7 @@ const tableBegin, tableEnd = "<!-- scenarios -->\n", "<!-- end of scenarios -->\
 
 // features says to which feature a scenario belongs, by the longest beginning of its name that is here.
 var features = map[string]string{
-	"send": "normal messages", "normal": "normal messages", "big": "normal messages", "async": "normal messages", "batch": "normal messages", "new_topic": "normal messages", "wrong_type": "normal messages", "no_topic": "normal messages",
+	"send": "normal messages", "normal": "normal messages", "big": "normal messages", "async": "normal messages", "batch": "normal messages", "new_topic": "normal messages", "wrong_type": "normal messages", "no_topic": "normal messages", "batch_queue": "inner batches",
 	"push": "consumption", "offsets": "consumption", "lite": "consumption", "broadcast": "consumption", "rebalance": "consumption", "share": "consumption", "rewind": "rewind",
 	"push_from": "consume from", "orderly": "order", "fifo": "order", "simple_fifo": "order", "retry": "retry and dead letters", "dead": "retry and dead letters",
 	"transaction": "transactions", "filter": "filters", "tags": "filters", "sql": "filters", "push_tags": "filters", "request_reply": "request and reply", "trace": "message trace", "query": "message query",

@@ -21,13 +21,16 @@ type checkQueue struct {
 	fs       vfs.FS
 	dir      string
 	fileSize int64
+	unit     int64  // bytes of an entry
+	setting  string // of fileSize
 	key      queueKey
 	bases    []int64
-	count    int64 // offset behind the last entry
+	count    int64 // number behind the last entry, an offset but in a batch queue
 	lastEnd  int64
 
 	next    int64 // queue offset expected from the log; -1 before the first record
 	matched int64 // entries that fit a record
+	at      int64 // of a batch queue: the first entry whose record has not come yet
 	broken  bool  // the files cannot be compared
 	// found are the problems of the records so far. They count only if the queue does not begin anew later: then its topic was deleted.
 	found    []Problem
@@ -44,7 +47,7 @@ func (q *checkQueue) path(base int64) string { return filepath.Join(q.dir, offse
 
 // position is the file and the place in it of an entry.
 func (q *checkQueue) position(offset int64) (string, int64) {
-	at := offset * entrySize
+	at := offset * q.unit
 	return q.path(at - at%q.fileSize), at % q.fileSize
 }
 
@@ -69,39 +72,57 @@ func (q *checkQueue) suspect(severity Severity, file string, offset int64, forma
 
 // entry reads one entry below count.
 func (q *checkQueue) entry(offset int64) (Entry, error) {
-	if i := offset - q.bufAt; i >= 0 && i < int64(len(q.buf))/entrySize {
-		return decodeEntry(q.buf[i*entrySize:], offset), nil
+	b, err := q.raw(offset)
+	if err != nil {
+		return Entry{}, err
 	}
-	at := offset * entrySize
+	return decodeEntry(b, offset), nil
+}
+
+// raw is the bytes of entry n, valid until the next call.
+func (q *checkQueue) raw(offset int64) ([]byte, error) {
+	if i := offset - q.bufAt; i >= 0 && i < int64(len(q.buf))/q.unit {
+		return q.buf[i*q.unit:], nil
+	}
+	at := offset * q.unit
 	base := at - at%q.fileSize
 	if q.f == nil || q.fBase != base {
 		if err := q.close(); err != nil {
-			return Entry{}, err
+			return nil, err
 		}
 		f, err := q.fs.OpenFile(q.path(base), osRead, 0)
 		if err != nil {
-			return Entry{}, err
+			return nil, err
 		}
 		q.f, q.fBase = f, base
 	}
-	n := min(checkBuffer*entrySize, base+q.fileSize-at)
+	n := min(checkBuffer*q.unit, base+q.fileSize-at)
 	if q.buf == nil {
-		q.buf = make([]byte, checkBuffer*entrySize)
+		q.buf = make([]byte, checkBuffer*q.unit)
 	}
 	q.buf, q.bufAt = q.buf[:n], offset
 	if _, err := q.f.ReadAt(q.buf, at-base); err != nil {
 		q.buf = q.buf[:0]
-		return Entry{}, fmt.Errorf("read %s at %d: %w", q.path(base), at-base, noEOF(err))
+		return nil, fmt.Errorf("read %s at %d: %w", q.path(base), at-base, noEOF(err))
 	}
-	e := decodeEntry(q.buf, offset)
 	// Files stay open only as long as they are read one behind the other.
-	return e, q.close()
+	return q.buf, q.close()
 }
 
 // loadQueues lists the consume queues and finds their ends.
 func (c *checker) loadQueues() error {
 	c.queues = make(map[queueKey]*checkQueue)
-	dir := filepath.Join(c.dir, "consumequeue")
+	for _, kind := range []QueueKind{SimpleQueue, BatchQueue} {
+		if err := c.loadKind(kind); err != nil {
+			return err
+		}
+	}
+	c.report.Queues = len(c.queues)
+	return nil
+}
+
+func (c *checker) loadKind(kind QueueKind) error {
+	dir := filepath.Join(c.dir, kind.directory())
 	topics, err := c.o.FS.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -125,17 +146,24 @@ func (c *checker) loadQueues() error {
 				c.report.problem(Warning, path, -1, "no directory of a queue")
 				continue
 			}
-			if err := c.loadQueue(path, queueKey{t.Name(), int32(id)}); err != nil {
+			key := queueKey{t.Name(), int32(id)}
+			if other := c.queues[key]; other != nil {
+				c.report.problem(Warning, path, -1, "the queue is in %s too: the next start removes one of them", other.dir)
+				continue
+			}
+			if err := c.loadQueue(path, key, kind); err != nil {
 				return err
 			}
 		}
 	}
-	c.report.Queues = len(c.queues)
 	return nil
 }
 
-func (c *checker) loadQueue(dir string, key queueKey) error {
-	q := &checkQueue{fs: c.o.FS, dir: dir, fileSize: queueFileSize(c.o.Config), key: key, next: -1}
+func (c *checker) loadQueue(dir string, key queueKey, kind QueueKind) error {
+	q := &checkQueue{fs: c.o.FS, dir: dir, fileSize: queueFileSize(c.o.Config), unit: entrySize, setting: "mappedFileSizeConsumeQueue", key: key, next: -1}
+	if kind == BatchQueue {
+		q.fileSize, q.unit, q.setting = int64(c.o.Config.MapperFileSizeBatchConsumeQueue), batchUnitSize, "mapperFileSizeBatchConsumeQueue"
+	}
 	c.queues[key] = q
 	entries, err := c.o.FS.ReadDir(dir)
 	if err != nil {
@@ -145,7 +173,7 @@ func (c *checker) loadQueue(dir string, key queueKey) error {
 		path := filepath.Join(dir, e.Name())
 		base, ok := parseOffsetName(e.Name())
 		if !ok || base%q.fileSize != 0 {
-			c.report.problem(Damage, path, -1, "no file of a consume queue with mappedFileSizeConsumeQueue = %d", q.fileSize)
+			c.report.problem(Damage, path, -1, "no file of a consume queue with %s = %d", q.setting, q.fileSize)
 			q.broken = true
 			continue
 		}
@@ -154,7 +182,7 @@ func (c *checker) loadQueue(dir string, key queueKey) error {
 			return err
 		}
 		if info.Size() != q.fileSize {
-			c.report.problem(Damage, path, info.Size(), "the file has %d bytes, mappedFileSizeConsumeQueue is %d", info.Size(), q.fileSize)
+			c.report.problem(Damage, path, info.Size(), "the file has %d bytes, %s is %d", info.Size(), q.setting, q.fileSize)
 			q.broken = true
 			continue
 		}
@@ -172,8 +200,9 @@ func (c *checker) loadQueue(dir string, key queueKey) error {
 
 // findQueueEnd reads all entries: behind the first that was not written none may be.
 func (c *checker) findQueueEnd(q *checkQueue) error {
-	first := q.bases[0] / entrySize
-	end := (q.bases[len(q.bases)-1] + q.fileSize) / entrySize
+	first := q.bases[0] / q.unit
+	end := (q.bases[len(q.bases)-1] + q.fileSize) / q.unit
+	q.at = first
 	q.count = end
 	var last Entry
 	for i := first; i < end; i++ {
@@ -211,6 +240,9 @@ func (c *checker) entry(found *scanned) error {
 	if q == nil {
 		q = c.missingQueue(m, file, found.from)
 	}
+	if q.unit == batchUnitSize {
+		return c.batchEntry(q, found)
+	}
 	switch {
 	case m.QueueOffset == q.next || q.next < 0:
 	case m.QueueOffset == 0:
@@ -222,6 +254,9 @@ func (c *checker) entry(found *scanned) error {
 		q.suspect(Damage, file.path, found.from-file.base, "the record says it is %d of queue %s/%d, where %d follows", m.QueueOffset, m.Topic, m.QueueID, q.next)
 	}
 	q.next = m.QueueOffset + 1
+	if m.SysFlag&message.SysInnerBatch != 0 {
+		q.next += int64(innerMessages(m)) - 1 // its queue has no directory
+	}
 	if q.broken {
 		return nil
 	}
@@ -286,6 +321,12 @@ func (c *checker) finishQueues() error {
 		}
 		c.report.Entries += q.matched
 		if q.broken {
+			continue
+		}
+		if q.unit == batchUnitSize {
+			if err := c.finishBatch(q); err != nil {
+				return err
+			}
 			continue
 		}
 		inLog, holes, beyond := int64(0), int64(0), int64(-1)

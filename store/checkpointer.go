@@ -118,12 +118,12 @@ func (t *queueTable) summaries() []queueSummary {
 	out := make([]queueSummary, 0, len(list))
 	for _, q := range list {
 		q.mu.Lock()
-		sum := queueSummary{topic: q.topic, id: q.id, min: min(q.min.Load(), q.synced), max: q.synced, firstBase: q.firstBase, lastBase: q.lastBase, modified: q.modified}
+		sum := queueSummary{topic: q.topic, id: q.id, batch: q.batch != nil, min: min(q.min.Load(), q.synced), max: q.synced, firstBase: q.firstBase, lastBase: q.lastBase, modified: q.modified}
 		if q.synced == q.max.Load() {
 			sum.lastEnd = q.lastEnd
 		}
 		if sum.max > 0 {
-			sum.lastBase = min(sum.lastBase, t.files.base(sum.max-1))
+			sum.lastBase = min(sum.lastBase, q.files.base(sum.max-1))
 		}
 		if !q.removed && sum.max > 0 && q.lastBase >= 0 {
 			out = append(out, sum)

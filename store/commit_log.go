@@ -106,6 +106,7 @@ type staged struct {
 	storeMs     int64
 	at          int // in buf
 	size        int32
+	messages    int32 // offsets that the record takes up; 0: one
 	light       []lightEntry
 }
 
@@ -234,7 +235,7 @@ func (l *commitLog) stageLocked(m *message.Message, storeMs int64, r staged) (Pl
 	l.stagedEnd += int64(r.size)
 	b.end = l.stagedEnd
 	if r.q != nil {
-		r.q.next++
+		r.q.next += int64(max(r.messages, 1))
 	}
 	for _, e := range r.light {
 		e.q.next++

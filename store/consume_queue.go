@@ -19,9 +19,14 @@ const (
 // ConsumeQueue is one queue of a topic: its entries, the newest ones also in memory. Its methods are safe for concurrent use.
 type ConsumeQueue struct {
 	table *queueTable
+	files *queueFiles
 	topic string
 	id    int32
 
+	// batch is set in queues of topics with queue.type=BatchCQ: their entries are not numbered by messages, see batch_queue.go.
+	batch *batchOffsets
+
+	// min and max number entries, which are messages but in a batch queue.
 	min atomic.Int64
 	max atomic.Int64 // stored under mu
 
@@ -58,10 +63,20 @@ func (q *ConsumeQueue) Topic() string { return q.topic }
 func (q *ConsumeQueue) QueueID() int32 { return q.id }
 
 // MinOffset is the first offset whose record is still in the log, MaxOffset when there is none.
-func (q *ConsumeQueue) MinOffset() int64 { return q.min.Load() }
+func (q *ConsumeQueue) MinOffset() int64 {
+	if q.batch != nil {
+		return q.batch.min.Load()
+	}
+	return q.min.Load()
+}
 
 // MaxOffset is the offset of the next message that becomes visible.
-func (q *ConsumeQueue) MaxOffset() int64 { return q.max.Load() }
+func (q *ConsumeQueue) MaxOffset() int64 {
+	if q.batch != nil {
+		return q.batch.max.Load()
+	}
+	return q.max.Load()
+}
 
 func (q *ConsumeQueue) String() string { return fmt.Sprintf("%s/%d", q.topic, q.id) }
 
@@ -79,7 +94,7 @@ func (q *ConsumeQueue) append(e Entry) {
 		}
 		// A hole repeats the entry behind it: our readers skip it, the reference's deliver that message twice rather than none.
 		for hole := q.max.Load(); hole < e.QueueOffset; hole++ {
-			q.pushLocked(Entry{hole, e.PhysicalOffset, e.TagsCode, e.Size})
+			q.pushLocked(Entry{QueueOffset: hole, PhysicalOffset: e.PhysicalOffset, TagsCode: e.TagsCode, Size: e.Size})
 		}
 	}
 	q.pushLocked(e)
@@ -106,7 +121,7 @@ func (q *ConsumeQueue) pushLocked(e Entry) {
 // restartLocked empties the queue so that its next entry is at offset. Its files begin anew too: what they hold before it is overwritten with
 // fillers, what lies elsewhere is swept away by recovery, without which no queue with files begins anew.
 func (q *ConsumeQueue) restartLocked(offset int64) {
-	q.table.unwritten.Add(-(q.max.Load() - q.written) * entrySize)
+	q.table.unwritten.Add(-(q.max.Load() - q.written) * q.files.unit)
 	q.tail, q.tailFrom = nil, offset
 	q.written, q.synced = offset, offset
 	q.max.Store(offset)
@@ -125,9 +140,10 @@ func (q *ConsumeQueue) activateLocked() {
 // read copies entries from an offset on into buf and returns their number: as many as buf holds or the queue has. cold tells that it would
 // have had to read a file, which it does not do when hotOnly.
 func (q *ConsumeQueue) read(from int64, buf []byte, hotOnly bool) (n int, cold bool, err error) {
-	buf = buf[:len(buf)/entrySize*entrySize]
-	for n*entrySize < len(buf) {
-		got, inFile := q.readTail(from+int64(n), buf[n*entrySize:])
+	unit := int(q.files.unit)
+	buf = buf[:len(buf)/unit*unit]
+	for n*unit < len(buf) {
+		got, inFile := q.readTail(from+int64(n), buf[n*unit:])
 		if got > 0 {
 			return n + got, false, nil
 		}
@@ -137,7 +153,7 @@ func (q *ConsumeQueue) read(from int64, buf []byte, hotOnly bool) (n int, cold b
 		if hotOnly {
 			return n, true, nil
 		}
-		if got, err = q.readFile(from+int64(n), inFile, buf[n*entrySize:]); err != nil {
+		if got, err = q.readFile(from+int64(n), inFile, buf[n*unit:]); err != nil {
 			return n, false, err
 		}
 		n += got
@@ -158,31 +174,35 @@ func (q *ConsumeQueue) readTail(from int64, buf []byte) (n int, inFile int64) {
 	case from < q.tailFrom:
 		return 0, q.tailFrom
 	}
-	return copy(buf, q.tail[(from-q.tailFrom)*entrySize:]) / entrySize, 0
+	return copy(buf, q.tail[(from-q.tailFrom)*q.files.unit:]) / int(q.files.unit), 0
 }
 
 // readFile reads entries of [from, end), which are in files, as many as buf and one file hold.
 func (q *ConsumeQueue) readFile(from, end int64, buf []byte) (int, error) {
-	files := q.table.files
+	files := q.files
 	base := files.base(from)
-	end = min(end, (base+files.size)/entrySize)
-	n := min(int64(len(buf)/entrySize), end-from)
+	end = min(end, (base+files.size)/files.unit)
+	n := min(int64(len(buf))/files.unit, end-from)
 	f, err := files.get(q, base, false)
 	if err != nil {
 		return 0, fmt.Errorf("consume queue %s: %w", q, err)
 	}
-	got, err := f.ReadAt(buf[:n*entrySize], from*entrySize-base)
+	got, err := f.ReadAt(buf[:n*files.unit], from*files.unit-base)
 	if err := files.put(f); err != nil {
 		return 0, err
 	}
-	if int64(got) < n*entrySize {
-		return 0, fmt.Errorf("consume queue %s: read %s at %d: %w", q, files.path(q, base), from*entrySize-base, noEOF(err))
+	if int64(got) < n*files.unit {
+		return 0, fmt.Errorf("consume queue %s: read %s at %d: %w", q, files.path(q, base), from*files.unit-base, noEOF(err))
 	}
 	return int(n), nil
 }
 
-// Entry reads one entry; ok is false outside [MinOffset, MaxOffset), for a message that was lost and for one that cannot be read.
+// Entry reads the entry of a message; ok is false outside [MinOffset, MaxOffset), for a message that was lost and for one that cannot be
+// read. In a batch queue the entry is that of the record that holds the message.
 func (q *ConsumeQueue) Entry(offset int64) (e Entry, ok bool) {
+	if q.batch != nil {
+		return q.batchEntry(offset)
+	}
 	if offset < q.min.Load() {
 		return Entry{}, false
 	}
@@ -234,8 +254,11 @@ func (c *cursor) advance() (e Entry, more, cold bool, err error) {
 }
 
 // Range calls fn for the entries from an offset on, until fn returns false or the queue ends; lost messages are left out. It
-// sees entries that come while it runs.
+// sees entries that come while it runs. In a batch queue it begins with the entry that holds the offset.
 func (q *ConsumeQueue) Range(from int64, fn func(Entry) bool) error {
+	if q.batch != nil {
+		return q.rangeBatch(from, fn)
+	}
 	c := cursor{q: q, next: max(from, q.min.Load())}
 	for {
 		e, more, _, err := c.advance()
@@ -247,22 +270,22 @@ func (q *ConsumeQueue) Range(from int64, fn func(Entry) bool) error {
 
 // writeLocked writes the entries that are only in memory to their files.
 func (q *ConsumeQueue) writeLocked() error {
-	files := q.table.files
+	files := q.files
 	for max := q.max.Load(); q.written < max; {
 		base := files.base(q.written)
-		n := min(max, (base+files.size)/entrySize) - q.written
+		n := min(max, (base+files.size)/files.unit) - q.written
 		f, err := files.get(q, base, true)
 		if err != nil {
 			return fmt.Errorf("consume queue %s: %w", q, err)
 		}
-		at := q.written*entrySize - base
+		at := q.written*files.unit - base
 		q.modified = 0
-		if q.lastBase < 0 && at > 0 {
+		if q.lastBase < 0 && at > 0 && q.batch == nil {
 			err = writeFillers(f, at)
 		}
 		if err == nil {
-			from := (q.written - q.tailFrom) * entrySize
-			_, err = f.WriteAt(q.tail[from:from+n*entrySize], at)
+			from := (q.written - q.tailFrom) * files.unit
+			_, err = f.WriteAt(q.tail[from:from+n*files.unit], at)
 		}
 		if err = errors.Join(err, files.put(f)); err != nil {
 			return fmt.Errorf("consume queue %s: write %s at %d: %w", q, files.path(q, base), at, err)
@@ -274,7 +297,7 @@ func (q *ConsumeQueue) writeLocked() error {
 			q.lastBase, q.newFile = base, true
 		}
 		q.written += n
-		q.table.unwritten.Add(-n * entrySize)
+		q.table.unwritten.Add(-n * files.unit)
 	}
 	return nil
 }
@@ -298,7 +321,7 @@ func writeFillers(f *queueFile, at int64) error {
 
 // sync makes the written entries durable, without holding mu while it waits for the disk.
 func (q *ConsumeQueue) sync() error {
-	files := q.table.files
+	files := q.files
 	for {
 		q.mu.Lock()
 		from, end, newFile := q.synced, q.written, q.newFile
@@ -318,7 +341,7 @@ func (q *ConsumeQueue) sync() error {
 		q.mu.Lock()
 		removed := q.removed
 		if err == nil {
-			q.synced = max(q.synced, min(end, (base+files.size)/entrySize))
+			q.synced = max(q.synced, min(end, (base+files.size)/files.unit))
 		} else {
 			q.newFile = q.newFile || newFile
 		}
@@ -334,7 +357,7 @@ func (q *ConsumeQueue) sync() error {
 
 // trimLocked lets go of entries in memory that files hold, but for the newest keep.
 func (q *ConsumeQueue) trimLocked(keep int64) {
-	have := int64(len(q.tail)) / entrySize
+	have := int64(len(q.tail)) / q.files.unit
 	drop := min(have-keep, q.written-q.tailFrom)
 	switch {
 	case drop <= 0:
@@ -342,7 +365,7 @@ func (q *ConsumeQueue) trimLocked(keep int64) {
 		q.tail = nil
 		q.tailFrom = q.max.Load()
 	case have > 2*keep:
-		kept := q.tail[drop*entrySize:]
+		kept := q.tail[drop*q.files.unit:]
 		if cap(q.tail) > 4*len(kept) {
 			q.tail = append(make([]byte, 0, 2*len(kept)), kept...)
 		} else {
@@ -367,8 +390,8 @@ func (q *ConsumeQueue) raiseMin(minPhysical int64) error {
 		if first {
 			mid = low // almost always nothing has changed
 		}
-		var buf [entrySize]byte
-		n, _, err := q.read(mid, buf[:], false)
+		var buf [unitMost]byte
+		n, _, err := q.read(mid, buf[:q.files.unit], false)
 		if err != nil {
 			return err
 		}
@@ -380,13 +403,23 @@ func (q *ConsumeQueue) raiseMin(minPhysical int64) error {
 			high = mid
 		}
 	}
+	var offset int64
+	if q.batch != nil {
+		var err error
+		if offset, err = q.batchOffset(low); err != nil {
+			return err
+		}
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if low > q.max.Load() || q.removed {
 		return nil
 	}
 	q.min.Store(low)
-	files := q.table.files
+	if q.batch != nil {
+		q.batch.min.Store(offset)
+	}
+	files := q.files
 	for q.firstBase >= 0 && q.firstBase < q.lastBase && q.firstBase < files.base(low) {
 		err := files.fs.Remove(files.path(q, q.firstBase))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -397,7 +430,7 @@ func (q *ConsumeQueue) raiseMin(minPhysical int64) error {
 		}
 		q.table.noteRemoved(files.queueDir(q))
 		q.firstBase += files.size
-		q.synced = max(q.synced, q.firstBase/entrySize)
+		q.synced = max(q.synced, q.firstBase/files.unit)
 	}
 	return nil
 }

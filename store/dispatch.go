@@ -39,7 +39,12 @@ func (s *Store) dispatch(b *batch) {
 }
 
 func (s *Store) arrive(b *batch, r *staged, q *ConsumeQueue, queueOffset int64) {
-	q.append(Entry{QueueOffset: queueOffset, PhysicalOffset: r.physical, Size: r.size, TagsCode: r.tagsCode})
+	e := Entry{QueueOffset: queueOffset, PhysicalOffset: r.physical, Size: r.size, TagsCode: r.tagsCode}
+	if q.batch == nil {
+		q.append(e)
+	} else {
+		q.appendUnit(batchUnit{e, max(r.messages, 1), r.storeMs})
+	}
 	if len(s.arrivals) == 0 {
 		return
 	}

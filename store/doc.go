@@ -7,6 +7,7 @@
 //
 //	commitlog/<20 digits>                    records; files of mappedFileSizeCommitLog bytes named by their first offset
 //	consumequeue/<topic>/<queue>/<20 digits> entries of 20 bytes; files of mappedFileSizeConsumeQueue bytes
+//	batchconsumequeue/…                      entries of 46 bytes (batch_queue.go); files of mapperFileSizeBatchConsumeQueue bytes
 //	index/<yyyyMMddHHmmssSSS>                keys; 40 + 4*maxHashSlotNum + 20*maxIndexNum bytes
 //	checkpoint                               4096 bytes
 //	abort                                    exists while the store is open or was not closed

@@ -79,8 +79,8 @@ func (c *checker) dumpFrom(q DumpQuery) (int64, error) {
 	}
 	key := queueKey{q.Topic, q.QueueID}
 	c.queues = make(map[queueKey]*checkQueue)
-	dir := filepath.Join(c.dir, "consumequeue", q.Topic, strconv.Itoa(int(q.QueueID)))
-	if err := c.loadQueue(dir, key); err != nil {
+	dir := filepath.Join(c.dir, queueDir, q.Topic, strconv.Itoa(int(q.QueueID)))
+	if err := c.loadQueue(dir, key, SimpleQueue); err != nil {
 		return first, nil //nolint:nilerr // without the queue the log is read from its beginning
 	}
 	queue := c.queues[key]
@@ -137,7 +137,7 @@ func (q *DumpQuery) matches(r *message.Record) bool {
 	switch {
 	case q.Topic != "" && r.Topic != q.Topic,
 		q.QueueID >= 0 && r.QueueID != q.QueueID,
-		q.QueueOffset >= 0 && r.QueueOffset < q.QueueOffset,
+		q.QueueOffset >= 0 && r.QueueOffset+int64(innerMessages(r)) <= q.QueueOffset,
 		q.Begin > 0 && r.StoreTimestamp < q.Begin,
 		q.End > 0 && r.StoreTimestamp > q.End,
 		q.Key != "" && !hasKey(r, q.Key):

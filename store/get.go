@@ -86,7 +86,7 @@ type GetResult struct {
 	NextOffset int64
 	MinOffset  int64
 	MaxOffset  int64
-	// Count and Bytes are those of the messages found.
+	// Count and Bytes are those of the messages found. A record of a batch queue counts with all its messages.
 	Count int
 	Bytes int
 	// Filtered counts messages that were read and did not match.
@@ -138,7 +138,7 @@ func (s *Store) Get(r *GetRequest, out *GetResult) {
 		out.Status = NoMessageInQueue
 		return
 	}
-	out.MinOffset, out.MaxOffset = q.min.Load(), q.max.Load()
+	out.MinOffset, out.MaxOffset = q.MinOffset(), q.MaxOffset()
 	switch {
 	case out.MaxOffset == 0:
 		out.Status = NoMessageInQueue
@@ -148,6 +148,8 @@ func (s *Store) Get(r *GetRequest, out *GetResult) {
 		out.Status, out.NextOffset = OffsetOverflowOne, r.Offset
 	case r.Offset > out.MaxOffset:
 		out.Status, out.NextOffset = OffsetOverflowBadly, out.MaxOffset
+	case q.batch != nil:
+		s.collectBatch(r, q, out)
 	default:
 		s.collect(r, q, out)
 	}

@@ -43,11 +43,12 @@ func TestModel(t *testing.T) {
 		m.st = &storeTest{T: t, dir: "/store", conf: smallConf()}
 		// It stands still, so that nothing happens in the background and a run is the same each time.
 		m.st.clock = clock.NewManual(time.UnixMilli(1_796_000_000_000))
+		m.st.kind = innerKind
 		m.st.conf.FlushDiskType = rapid.SampledFrom([]string{"SYNC_FLUSH", "ASYNC_FLUSH"}).Draw(rt, "flushDiskType")
 		m.open()
 		defer func() { _ = m.s.Close() }() // it is the last one, or the test has failed
 		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
-			m.step(rapid.SampledFrom([]string{"put", "put", "put", "batch", "flush", "stop", "kill", "crash", "rebuild", "delete"}).Draw(rt, "op"))
+			m.step(rapid.SampledFrom([]string{"put", "put", "put", "batch", "inner", "flush", "stop", "kill", "crash", "rebuild", "delete"}).Draw(rt, "op"))
 			m.compare()
 		}
 		m.stop()
@@ -65,6 +66,10 @@ func (m *model) step(op string) {
 		}
 	case "batch":
 		m.put(rapid.IntRange(2, 10).Draw(m.rt, "n"))
+	case "inner":
+		for range rapid.IntRange(1, 20).Draw(m.rt, "n") {
+			m.putInner(rapid.IntRange(1, 10).Draw(m.rt, "messages"))
+		}
 	case "flush":
 		if err := m.s.Flush(); err != nil {
 			m.rt.Fatal(err)
@@ -129,7 +134,7 @@ func (m *model) leave(left *vfs.Mem) {
 }
 
 func (m *model) put(n int) {
-	key := queueKey{rapid.SampledFrom([]string{"A", "B"}).Draw(m.rt, "topic"), rapid.Int32Range(0, 2).Draw(m.rt, "queue")}
+	key := queueKey{rapid.SampledFrom([]string{"A", "B", innerTopic}).Draw(m.rt, "topic"), rapid.Int32Range(0, 2).Draw(m.rt, "queue")}
 	ms := make([]message.Message, n)
 	for i := range ms {
 		body := fmt.Sprint(m.sent, strings.Repeat(".", rapid.IntRange(0, 3000).Draw(m.rt, "size")))
@@ -169,7 +174,7 @@ func (m *model) put(n int) {
 
 // remove deletes a topic.
 func (m *model) remove() {
-	topic := rapid.SampledFrom([]string{"A", "B"}).Draw(m.rt, "topic")
+	topic := rapid.SampledFrom([]string{"A", "B", innerTopic}).Draw(m.rt, "topic")
 	if err := m.s.DeleteTopic(topic); err != nil {
 		m.rt.Fatal(err)
 	}
@@ -227,7 +232,9 @@ func (m *model) read(key queueKey) map[int64]string {
 				if err != nil {
 					m.rt.Fatalf("%v at %d: %v", key, at, err)
 				}
-				got[r.QueueOffset] = string(r.Body)
+				for i, body := range innerBodies(&r) {
+					got[r.QueueOffset+int64(i)] = body
+				}
 				part = part[n:]
 			}
 		}

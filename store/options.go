@@ -23,6 +23,9 @@ type Options struct {
 	// DeliverTime computes the tags code of messages in SCHEDULE_TOPIC_XXXX: when level, which may be too large, is due. nil: the levels of
 	// Config.MessageDelayLevel.
 	DeliverTime func(level int32, storeTimestamp int64) int64
+	// QueueKind tells of which kind the queues of a topic are when they are made. It is called with locks held and must not call the store.
+	// nil: AnyQueue for all.
+	QueueKind func(topic string) QueueKind
 
 	rebuild bool // see Rebuild
 }

@@ -39,10 +39,11 @@ func (s *Store) Stage(m *message.Message) (Placed, error) {
 		return Placed{}, err
 	}
 	var r staged
+	given := m
 	if m, err = s.prepareLocked(m, set, &r); err != nil {
 		return Placed{}, err
 	}
-	if len(r.light) > 0 {
+	if m != given {
 		size = message.RecordSize(m)
 	}
 	storeMs := l.storeMsLocked()
@@ -143,13 +144,17 @@ func legalDirectory(topic string) bool {
 	return topic != "" && topic != "." && topic != ".." && !strings.ContainsAny(topic, "/\\\x00")
 }
 
-// prepareLocked fills in the record's queue and offset. The returned message is m, or a copy that names its places in light queues.
+// prepareLocked fills in the record's queue and offset. The returned message is m, or a copy that names its places in light queues or
+// its place in a batch queue.
 func (s *Store) prepareLocked(m *message.Message, set *settings, r *staged) (*message.Message, error) {
 	if t := m.TransactionType(); t == message.TransactionPrepared || t == message.TransactionRollback {
 		return m, nil
 	}
 	r.q = s.queues.obtain(m.Topic, m.QueueID)
 	r.queueOffset = r.q.next
+	if m.SysFlag&message.SysInnerBatch != 0 {
+		return s.prepareInnerBatchLocked(m, set, r)
+	}
 	if !set.light || !message.AllowsLMQ(m.Topic) {
 		return m, nil
 	}

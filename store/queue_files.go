@@ -15,11 +15,12 @@ import (
 // maxOpenQueueFiles bounds the consume-queue files that are open at a time.
 const maxOpenQueueFiles = 512
 
-// queueFiles opens the files of all consume queues and keeps the most recently used ones open.
+// queueFiles opens the files of all consume queues of one kind and keeps the most recently used ones open.
 type queueFiles struct {
 	fs   vfs.FS
 	dir  string // consumequeue
 	size int64
+	unit int64 // bytes of an entry
 
 	mu     sync.Mutex
 	open   map[queueFileKey]*queueFile // guarded by mu
@@ -43,8 +44,8 @@ type queueFile struct {
 	place *list.Element // guarded by queueFiles.mu
 }
 
-func newQueueFiles(fsys vfs.FS, dir string, size int64) *queueFiles {
-	return &queueFiles{fs: fsys, dir: filepath.Clean(dir), size: size, open: make(map[queueFileKey]*queueFile), lru: list.New()}
+func newQueueFiles(fsys vfs.FS, dir string, size, unit int64) *queueFiles {
+	return &queueFiles{fs: fsys, dir: filepath.Clean(dir), size: size, unit: unit, open: make(map[queueFileKey]*queueFile), lru: list.New()}
 }
 
 // page is a buffer of pageSize to be put back.
@@ -71,9 +72,9 @@ func appendQueuePath(b []byte, q *ConsumeQueue, base int64) []byte {
 	return appendOffsetName(b, base)
 }
 
-// base is the first byte of the file that holds an offset of a queue.
-func (c *queueFiles) base(queueOffset int64) int64 {
-	at := queueOffset * entrySize
+// base is the first byte of the file that holds entry n of a queue.
+func (c *queueFiles) base(n int64) int64 {
+	at := n * c.unit
 	return at - at%c.size
 }
 

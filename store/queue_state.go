@@ -23,7 +23,7 @@ import (
 //	89      8     offset up to which keys are indexed
 //	97      8     name of the last index file as a number, 0: there is none
 //	105     8     number of its next entry
-//	113     …     queues: topic (length, bytes), id, min, max, first file + 1, last file + 1, end of the last record, when the last
+//	113     …     queues: topic (length, bytes), id (+ 2^32 for a batch queue), min, max, first file + 1, last file + 1, end of the last record, when the last
 //	              file was modified (ns, 0: not known); all numbers as varints
 //	end-4   4     CRC-32 (IEEE) of all before
 const queueStateName = "queuetable"
@@ -32,6 +32,7 @@ const (
 	queueStateMagic = "rktdqtb1"
 	queueStateHead  = 113
 	queueStateLongs = 7
+	batchQueueID    = 1 << 32
 )
 
 // queueState is the content of that file.
@@ -50,6 +51,7 @@ type queueState struct {
 type queueSummary struct {
 	topic               string
 	id                  int32
+	batch               bool // min and max number its entries then, not messages
 	min, max            int64
 	firstBase, lastBase int64 // -1: no file
 	// lastEnd is where the record of entry max-1 ends; 0 when that is not known.
@@ -75,7 +77,11 @@ func (s *queueState) append(dst []byte) []byte {
 		q := &s.queues[i]
 		dst = binary.AppendUvarint(dst, uint64(len(q.topic)))
 		dst = append(dst, q.topic...)
-		for _, v := range [...]int64{int64(q.id), q.min, q.max, q.firstBase + 1, q.lastBase + 1, q.lastEnd, q.modified} {
+		id := int64(q.id)
+		if q.batch {
+			id += batchQueueID
+		}
+		for _, v := range [...]int64{id, q.min, q.max, q.firstBase + 1, q.lastBase + 1, q.lastEnd, q.modified} {
 			dst = binary.AppendUvarint(dst, uint64(v))
 		}
 	}
@@ -129,7 +135,10 @@ func cutQueueSummary(b []byte) (q queueSummary, rest []byte, ok bool) {
 		}
 		values[i], b = int64(v), b[used:]
 	}
-	if values[0] > 1<<31-1 {
+	if q.batch = values[0] >= batchQueueID; q.batch {
+		values[0] -= batchQueueID
+	}
+	if values[0] > math.MaxInt32 {
 		return q, nil, false
 	}
 	q.id = int32(values[0])

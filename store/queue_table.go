@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rocketd/rocketd/conf"
 	"github.com/rocketd/rocketd/internal/vfs"
 	"github.com/rocketd/rocketd/message"
 )
@@ -37,6 +38,9 @@ type queueKey struct {
 type queueTable struct {
 	fs    vfs.FS
 	files *queueFiles
+	// batchFiles are those of batch queues, and kind tells which queues are: see queue_kind.go.
+	batchFiles *queueFiles
+	kind       func(topic string) QueueKind
 	// storeTime reads the store time of a record.
 	storeTime func(physicalOffset int64) (ms int64, ok bool)
 
@@ -51,6 +55,8 @@ type queueTable struct {
 	mu     sync.RWMutex
 	queues map[queueKey]*ConsumeQueue // guarded by mu
 	light  int                        // light queues among them; guarded by mu
+	// batchTopics are those that have or had batch queues, for topics that kind does not know; guarded by mu.
+	batchTopics map[string]bool
 
 	writeMu   sync.Mutex // one writes the queues at a time: who comes second must not find nothing to do
 	removedMu sync.Mutex
@@ -61,11 +67,13 @@ type queueTable struct {
 	active   []*ConsumeQueue // queues with something in memory; guarded by activeMu
 }
 
-func newQueueTable(fsys vfs.FS, dir string, fileSize int64) *queueTable {
+func newQueueTable(fsys vfs.FS, dir string, c *conf.Store) *queueTable {
 	return &queueTable{
-		fs:     fsys,
-		files:  newQueueFiles(fsys, dir, fileSize),
-		queues: make(map[queueKey]*ConsumeQueue),
+		fs:         fsys,
+		files:      newQueueFiles(fsys, filepath.Join(dir, queueDir), queueFileSize(c), entrySize),
+		batchFiles: newQueueFiles(fsys, filepath.Join(dir, batchQueueDir), int64(c.MapperFileSizeBatchConsumeQueue), batchUnitSize),
+		kind:       func(string) QueueKind { return AnyQueue },
+		queues:     make(map[queueKey]*ConsumeQueue),
 
 		removedIn: make(map[string]bool),
 
@@ -91,9 +99,17 @@ func (t *queueTable) obtain(topic string, id int32) *ConsumeQueue {
 		return q
 	}
 	key.topic = strings.Clone(topic)
-	q := &ConsumeQueue{table: t, topic: key.topic, id: id, firstBase: -1, lastBase: -1}
+	return t.makeLocked(key, t.isBatchLocked(key.topic))
+}
+
+// makeLocked makes a queue.
+func (t *queueTable) makeLocked(key queueKey, batch bool) *ConsumeQueue {
+	q := &ConsumeQueue{table: t, files: t.files, topic: key.topic, id: key.id, firstBase: -1, lastBase: -1}
+	if batch {
+		q.batch, q.files = &batchOffsets{}, t.batchFiles
+	}
 	t.queues[key] = q
-	if message.IsLMQ(topic) {
+	if message.IsLMQ(key.topic) {
 		t.light++
 	}
 	return q
@@ -169,7 +185,7 @@ func (t *queueTable) write(minBytes int64) error {
 func (q *ConsumeQueue) tick(minBytes, keep int64) (active bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if (q.max.Load()-q.written)*entrySize >= max(minBytes, 1) {
+	if (q.max.Load()-q.written)*q.files.unit >= max(minBytes, 1) {
 		err = q.writeLocked()
 	}
 	if q.idleFor++; q.idleFor > idleTicks {
@@ -213,10 +229,12 @@ func (t *queueTable) syncDue() error {
 	removed := t.removedIn
 	t.removedIn = make(map[string]bool)
 	t.removedMu.Unlock()
-	if t.tree != nil && len(due)+len(removed) >= t.treeFrom {
-		return t.syncTree(due)
+	if t.tree == nil || len(due)+len(removed) < t.treeFrom {
+		return t.syncFiles(due, removed)
 	}
-	return t.syncFiles(due, removed)
+	// The tree is that of the ordinary queues.
+	batches, ordinary := splitKinds(due)
+	return errors.Join(t.syncTree(ordinary), t.syncFiles(batches, t.batchFiles.below(removed)))
 }
 
 // noteRemoved lets the next sync make a removal in a directory durable.
@@ -258,20 +276,16 @@ func (t *queueTable) syncTree(due []*ConsumeQueue) error {
 
 // syncFiles makes the queues durable one by one, with the directories of new files and those in which something was removed.
 func (t *queueTable) syncFiles(due []*ConsumeQueue, parents map[string]bool) error {
-	made := false
 	for _, q := range due {
 		q.mu.Lock()
 		if q.newFile {
-			made = true
-			parents[filepath.Join(t.files.dir, q.topic)] = true
+			parents[filepath.Join(q.files.dir, q.topic)] = true
+			parents[q.files.dir] = true
+			parents[filepath.Dir(q.files.dir)] = true
 		}
 		q.mu.Unlock()
 	}
 	err := parallelBy(syncParallel, 1, len(due), func(i int) error { return due[i].sync() })
-	if made {
-		parents[t.files.dir] = true
-		parents[filepath.Dir(t.files.dir)] = true
-	}
 	for dir := range parents {
 		// A topic that was deleted meanwhile needs no directory.
 		if e := t.fs.SyncDir(dir); e != nil && !errors.Is(e, fs.ErrNotExist) {
@@ -296,7 +310,7 @@ func (t *queueTable) openTree() error {
 }
 
 func (t *queueTable) close() error {
-	err := t.files.closeAll()
+	err := errors.Join(t.files.closeAll(), t.batchFiles.closeAll())
 	if t.tree != nil {
 		err = errors.Join(err, t.tree.Close())
 	}
@@ -325,16 +339,16 @@ func (t *queueTable) removeQueues(list []*ConsumeQueue) error {
 	for _, q := range list {
 		q.mu.Lock()
 		q.removed = true
-		t.unwritten.Add(-(q.max.Load() - q.written) * entrySize)
+		t.unwritten.Add(-(q.max.Load() - q.written) * q.files.unit)
 		q.written, q.synced = q.max.Load(), q.max.Load()
 		q.tail = nil
 		q.mu.Unlock()
-		err = errors.Join(err, t.files.forget(q, -1))
+		err = errors.Join(err, q.files.forget(q, -1))
 		if fresh := t.get(q.topic, q.id); fresh != nil {
 			// It came back while it was going: its files are its own from the first entry on.
 			fresh.mu.Lock()
-			err = errors.Join(err, t.removeDir(q), t.files.forget(fresh, -1))
-			t.unwritten.Add((fresh.written - fresh.tailFrom) * entrySize)
+			err = errors.Join(err, t.removeDir(q), fresh.files.forget(fresh, -1))
+			t.unwritten.Add((fresh.written - fresh.tailFrom) * q.files.unit)
 			fresh.written, fresh.synced = fresh.tailFrom, fresh.tailFrom
 			fresh.firstBase, fresh.lastBase = -1, -1
 			fresh.mu.Unlock()
@@ -350,12 +364,12 @@ func (t *queueTable) removeQueues(list []*ConsumeQueue) error {
 
 // removeDir removes a queue's directory and, with the last one, its topic's.
 func (t *queueTable) removeDir(q *ConsumeQueue) error {
-	if err := t.fs.RemoveAll(t.files.queueDir(q)); err != nil {
+	if err := t.fs.RemoveAll(q.files.queueDir(q)); err != nil {
 		return err
 	}
-	topicDir := filepath.Join(t.files.dir, q.topic)
+	topicDir := filepath.Join(q.files.dir, q.topic)
 	t.noteRemoved(topicDir)
-	t.noteRemoved(t.files.dir)
+	t.noteRemoved(q.files.dir)
 	if left, err := t.fs.ReadDir(topicDir); err != nil || len(left) > 0 {
 		return nil //nolint:nilerr // a directory that is not there, or not empty, stays as it is
 	}

@@ -3,6 +3,9 @@ package store
 // OffsetByTime finds the offset for a store time, ms: with Lower the first message at or after it, MaxOffset when there is none; with Upper
 // the last one at or before it, MinOffset when there is none (ConsumeQueue.getOffsetInQueueByTime, exact over file borders).
 func (q *ConsumeQueue) OffsetByTime(ms int64, b Boundary) int64 {
+	if q.batch != nil {
+		return q.batchOffsetByTime(ms, b)
+	}
 	first, end := q.min.Load(), q.max.Load()
 	// The first offset whose store time is beyond the searched ones.
 	low, high := first, end

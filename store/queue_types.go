@@ -11,7 +11,7 @@ const maxQueueOffset = 1 << 58
 // fillerSize marks an entry before the first one of a queue that does not begin at 0 (ConsumeQueue.fillPreBlank).
 const fillerSize = 0x7FFFFFFF
 
-// Entry is one entry of a consume queue.
+// Entry is one entry of a consume queue. With a fifth field the compiler would keep it in memory, which pulls would feel.
 type Entry struct {
 	QueueOffset    int64
 	PhysicalOffset int64

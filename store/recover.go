@@ -103,9 +103,6 @@ func (r *recovery) run() error {
 	if r.cp, found, err = readCheckpoint(s.fs, s.dir); err != nil {
 		return err
 	}
-	if err := s.refuseBatchQueues(); err != nil {
-		return err
-	}
 	if err := r.loadLog(); err != nil {
 		return err
 	}
@@ -131,30 +128,6 @@ func (r *recovery) run() error {
 		return r.resume()
 	}
 	return r.readLog()
-}
-
-// batchQueueDir holds the queues of topics with queue.type=BatchCQ (StorePathConfigHelper.getStorePathBatchConsumeQueue).
-const batchQueueDir = "batchconsumequeue"
-
-// refuseBatchQueues refuses a store with batch consume queues: their topics would seem to be empty.
-func (s *Store) refuseBatchQueues() error {
-	dir := filepath.Join(s.dir, batchQueueDir)
-	topics, err := s.fs.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, topic := range topics {
-		queues, err := s.fs.ReadDir(filepath.Join(dir, topic.Name()))
-		if err != nil || len(queues) == 0 {
-			continue // a file, or a topic without queues
-		}
-		return fmt.Errorf("%w: %s: topic %s has batch consume queues (queue.type=BatchCQ), which cannot be served yet; delete the topic with the broker that wrote it, or remove the directory to do without its messages",
-			ErrLayout, filepath.Join(dir, topic.Name()), topic.Name())
-	}
-	return nil
 }
 
 // createAbort makes the file that tells an unclean end.
@@ -337,7 +310,7 @@ func (r *recovery) finish(end int64, clean bool, indexed indexPosition) {
 	s := r.s
 	r.report.LogEnd = end
 	for _, q := range s.queues.all() {
-		q.next = q.max.Load()
+		q.next = q.MaxOffset()
 	}
 	s.log.reset(end, r.lastRecord, r.lastMs)
 	s.startEnd = end

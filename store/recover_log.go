@@ -155,12 +155,8 @@ func (r *recovery) checkpointRecord() (int64, bool) {
 	if q == nil || r.rebuild[q] {
 		return 0, false
 	}
-	var buf [entrySize]byte
-	n, _, err := q.read(found.r.QueueOffset, buf[:], false)
-	if err != nil || n == 0 || decodeEntry(buf[:], 0).PhysicalOffset != offset {
-		return 0, false
-	}
-	return offset, true
+	e, ok := q.Entry(found.r.QueueOffset)
+	return offset, ok && e.PhysicalOffset == offset
 }
 
 // checkpointFile is the beginning of the newest file whose first record was surely flushed, entries included

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/rocketd/rocketd/internal/vfs"
@@ -25,9 +24,14 @@ func (r *recovery) loadQueuesFromState() error {
 	list := make([]*ConsumeQueue, 0, len(r.state.queues))
 	untouched := r.report.Clean && r.state.closed
 	s.queues.expect(len(r.state.queues))
+	var foreign []queueDirectory
 	for i := range r.state.queues {
 		sum := &r.state.queues[i]
-		q := s.queues.obtain(sum.topic, sum.id)
+		if s.queues.otherKind(sum.topic, sum.batch) {
+			foreign = append(foreign, s.queues.directory(sum))
+			continue
+		}
+		q := s.queues.obtainKind(queueKey{sum.topic, sum.id}, sum.batch)
 		q.min.Store(sum.min)
 		q.max.Store(sum.max)
 		q.tailFrom, q.written, q.synced = sum.max, sum.max, sum.max
@@ -37,6 +41,9 @@ func (r *recovery) loadQueuesFromState() error {
 			q.modified = sum.modified
 		}
 	}
+	if err := r.replaceForeign(foreign); err != nil {
+		return err
+	}
 	var mu sync.Mutex
 	return eachQueue(list, func(q *ConsumeQueue) error {
 		if q.modified > 0 && q.unmodified() {
@@ -44,12 +51,15 @@ func (r *recovery) loadQueuesFromState() error {
 		}
 		q.modified = 0
 		reason, err := q.checkFiles()
+		if err == nil && reason == "" {
+			reason = q.loadBatchOffsets()
+		}
 		if err != nil || reason == "" {
 			return err
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		r.problem(Warning, s.queues.files.queueDir(q), -1, "consume queue is built again from the log: %s", reason)
+		r.problem(Warning, q.files.queueDir(q), -1, "consume queue is built again from the log: %s", reason)
 		r.rebuild[q] = true
 		return nil
 	})
@@ -57,8 +67,8 @@ func (r *recovery) loadQueuesFromState() error {
 
 // unmodified tells whether the queue has one file and that was last changed at q.modified.
 func (q *ConsumeQueue) unmodified() bool {
-	files := q.table.files
-	if q.lastBase < 0 || files.base(q.min.Load()) < q.lastBase || q.lastBase != files.base(q.max.Load()-1) {
+	files := q.files
+	if q.batch != nil || q.lastBase < 0 || files.base(q.min.Load()) < q.lastBase || q.lastBase != files.base(q.max.Load()-1) {
 		return false
 	}
 	size, modified, err := q.look()
@@ -71,11 +81,11 @@ func (q *ConsumeQueue) look() (size, modified int64, err error) { return q.lookA
 // lookAt is look for the file that begins at base.
 func (q *ConsumeQueue) lookAt(base int64) (size, modified int64, err error) {
 	t := q.table
-	if t.tree != nil {
+	if t.tree != nil && q.batch == nil {
 		var b [64]byte
 		return t.tree.Look(string(appendQueuePath(b[:0], q, base)))
 	}
-	info, err := t.fs.Stat(t.files.path(q, base))
+	info, err := t.fs.Stat(q.files.path(q, base))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -84,7 +94,7 @@ func (q *ConsumeQueue) lookAt(base int64) (size, modified int64, err error) {
 
 // checkFiles compares the files with what is known about the queue: their lengths, its first and its last entry. reason tells what is wrong.
 func (q *ConsumeQueue) checkFiles() (reason string, err error) {
-	files := q.table.files
+	files := q.files
 	first, end := q.min.Load(), q.max.Load()
 	q.stale = first == end
 	if q.stale {
@@ -110,17 +120,17 @@ func (q *ConsumeQueue) checkFiles() (reason string, err error) {
 }
 
 func (q *ConsumeQueue) checkFile(f vfs.File, base, first, end int64) (reason string, err error) {
-	files := q.table.files
+	files := q.files
 	size, err := f.Size()
 	if err != nil {
 		return "", err
 	}
 	if size != files.size {
-		return fmt.Sprintf("file %s has %d bytes, mappedFileSizeConsumeQueue is %d", offsetName(base), size, files.size), nil
+		return fmt.Sprintf("file %s has %d bytes, %s is %d", offsetName(base), size, files.setting(), files.size), nil
 	}
-	for _, at := range [...]int64{max(first, base/entrySize), min(end, (base+files.size)/entrySize) - 1} {
-		var b [entrySize]byte
-		if _, err := f.ReadAt(b[:], at*entrySize-base); err != nil {
+	for _, at := range [...]int64{max(first, base/files.unit), min(end, (base+files.size)/files.unit) - 1} {
+		var b [unitMost]byte
+		if _, err := f.ReadAt(b[:files.unit], at*files.unit-base); err != nil {
 			return "", err
 		}
 		e := decodeEntry(b[:], at)
@@ -129,7 +139,7 @@ func (q *ConsumeQueue) checkFile(f vfs.File, base, first, end int64) (reason str
 		}
 	}
 	// Behind the end a crash may have left pages without those before them, and a file without the last pages of the one before.
-	if at := end*entrySize - base; at <= files.size && !q.stale {
+	if at := end*files.unit - base; at <= files.size && !q.stale {
 		buf := files.page()
 		_, found, err := nextNonZero(f, at, files.size, buf)
 		files.pages.Put(buf)
@@ -151,65 +161,34 @@ func (q *ConsumeQueue) checkFile(f vfs.File, base, first, end int64) (reason str
 	return "", nil
 }
 
-// queueDirs lists the directories of queues.
-func (r *recovery) queueDirs() ([]queueKey, error) {
-	s := r.s
-	topics, err := s.fs.ReadDir(s.queues.files.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	topics = slices.DeleteFunc(topics, func(t fs.DirEntry) bool { return !t.IsDir() })
-	found := make([][]queueKey, len(topics))
-	err = parallel(len(topics), func(i int) error {
-		topic := topics[i].Name()
-		ids, err := s.fs.ReadDir(filepath.Join(s.queues.files.dir, topic))
-		for _, d := range ids {
-			id, err := strconv.ParseInt(d.Name(), 10, 32)
-			if err != nil || id < 0 || !d.IsDir() || strconv.FormatInt(id, 10) != d.Name() {
-				continue
-			}
-			found[i] = append(found[i], queueKey{topic, int32(id)})
-		}
-		return err
-	})
-	return slices.Concat(found...), err
-}
-
 // findStrangers finds the queues that have a directory and that the file of the last checkpoint does not name: made since, or left of a
 // topic that was deleted, or of messages a crash took. Their entries come from the log, if from anywhere.
 func (r *recovery) findStrangers() error {
-	keys, err := r.queueDirs()
-	for _, key := range keys {
-		if r.s.queues.get(key.topic, key.id) == nil {
-			r.s.queues.obtain(key.topic, key.id).stranger = true
-		}
+	list, err := r.listQueues()
+	for _, q := range list {
+		q.stranger = true
 	}
 	return err
 }
 
 // loadQueuesFromDirs finds the queues by their directories and their ends by their entries, as the reference does.
 func (r *recovery) loadQueuesFromDirs() error {
-	s := r.s
-	keys, err := r.queueDirs()
+	list, err := r.listQueues()
 	if err != nil {
 		return err
-	}
-	list := make([]*ConsumeQueue, 0, len(keys))
-	for _, key := range keys {
-		list = append(list, s.queues.obtain(key.topic, key.id))
 	}
 	var mu sync.Mutex
 	err = eachQueue(list, func(q *ConsumeQueue) error {
 		reason, err := q.load(r.report.Clean)
+		if err == nil && reason == "" {
+			reason = q.loadBatchOffsets()
+		}
 		if err != nil || reason == "" {
 			return err
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		r.problem(Warning, s.queues.files.queueDir(q), -1, "consume queue is built again from the log: %s", reason)
+		r.problem(Warning, q.files.queueDir(q), -1, "consume queue is built again from the log: %s", reason)
 		r.rebuild[q] = true
 		return nil
 	})
@@ -221,7 +200,7 @@ func (r *recovery) loadQueuesFromDirs() error {
 
 // load lists the queue's files and finds its end. closed tells that they were closed properly. reason tells why it cannot be used.
 func (q *ConsumeQueue) load(closed bool) (reason string, err error) {
-	files := q.table.files
+	files := q.files
 	dir := files.queueDir(q)
 	entries, err := files.fs.ReadDir(dir)
 	if err != nil {
@@ -234,7 +213,7 @@ func (q *ConsumeQueue) load(closed bool) (reason string, err error) {
 		}
 		base, ok := parseOffsetName(e.Name())
 		if !ok || base%files.size != 0 {
-			return "", fmt.Errorf("%w: %s: no name of a file of a consume queue with mappedFileSizeConsumeQueue = %d", ErrLayout, filepath.Join(dir, e.Name()), files.size)
+			return "", fmt.Errorf("%w: %s: no name of a file of a consume queue with %s = %d", ErrLayout, filepath.Join(dir, e.Name()), files.setting(), files.size)
 		}
 		info, err := e.Info()
 		if err != nil {
@@ -248,7 +227,7 @@ func (q *ConsumeQueue) load(closed bool) (reason string, err error) {
 			continue
 		}
 		if info.Size() != files.size {
-			reason = fmt.Sprintf("file %s has %d bytes, mappedFileSizeConsumeQueue is %d", e.Name(), info.Size(), files.size)
+			reason = fmt.Sprintf("file %s has %d bytes, %s is %d", e.Name(), info.Size(), files.setting(), files.size)
 		}
 		bases = append(bases, base)
 	}
@@ -280,7 +259,7 @@ func (q *ConsumeQueue) untilHole(bases []int64) ([]int64, error) {
 		if err != nil {
 			return nil, err
 		}
-		if n < q.table.files.size/entrySize {
+		if n < q.files.size/q.files.unit {
 			return bases[:i+1], nil
 		}
 	}
@@ -289,7 +268,7 @@ func (q *ConsumeQueue) untilHole(bases []int64) ([]int64, error) {
 
 // findEnd finds the first entry that was never written, and takes what the last one before it says. Files behind it are removed.
 func (q *ConsumeQueue) findEnd(bases []int64, closed bool) error {
-	files := q.table.files
+	files := q.files
 	for i := len(bases) - 1; i >= 0; i-- {
 		n, last, err := q.countEntries(bases[i], closed)
 		if err != nil {
@@ -301,9 +280,9 @@ func (q *ConsumeQueue) findEnd(bases []int64, closed bool) error {
 			}
 			continue
 		}
-		end := bases[i]/entrySize + n
+		end := bases[i]/files.unit + n
 		q.lastBase = bases[i]
-		q.min.Store(min(q.firstBase/entrySize, end))
+		q.min.Store(min(q.firstBase/files.unit, end))
 		q.max.Store(end)
 		q.tailFrom, q.written, q.synced = end, end, end
 		if n > 0 && !last.filler() {
@@ -317,29 +296,30 @@ func (q *ConsumeQueue) findEnd(bases []int64, closed bool) error {
 // countEntries finds how many entries a file holds before the first that was not written: by halving when the files were closed, when they
 // were written one behind the other; else a crash may have left holes.
 func (q *ConsumeQueue) countEntries(base int64, closed bool) (n int64, last Entry, err error) {
-	files := q.table.files
+	files := q.files
 	f, err := files.get(q, base, false)
 	if err != nil {
 		return 0, Entry{}, err
 	}
 	defer func() { err = errors.Join(err, files.put(f)) }()
+	unit := files.unit
 	read := func(i int64, b []byte) error {
-		if n, err := f.ReadAt(b, i*entrySize); n < len(b) {
-			return fmt.Errorf("read %s at %d: %w", files.path(q, base), i*entrySize, noEOF(err))
+		if n, err := f.ReadAt(b, i*unit); n < len(b) {
+			return fmt.Errorf("read %s at %d: %w", files.path(q, base), i*unit, noEOF(err))
 		}
 		return nil
 	}
-	low, high := int64(0), files.size/entrySize
+	low, high := int64(0), files.size/unit
 	buf := files.page()
 	defer files.pages.Put(buf)
 	if !closed {
 		for low < high {
-			b := buf[:min(pageSize/entrySize, high-low)*entrySize]
+			b := buf[:min(pageSize/unit, high-low)*unit]
 			if err := read(low, b); err != nil {
 				return 0, Entry{}, err
 			}
-			for ; len(b) > 0; b = b[entrySize:] {
-				e := decodeEntry(b, base/entrySize+low)
+			for ; len(b) > 0; b = b[unit:] {
+				e := decodeEntry(b, base/unit+low)
 				if !e.written() {
 					return low, last, nil
 				}
@@ -350,11 +330,11 @@ func (q *ConsumeQueue) countEntries(base int64, closed bool) (n int64, last Entr
 	}
 	for low < high {
 		mid := low + (high-low)/2
-		b := buf[:entrySize]
+		b := buf[:unit]
 		if err := read(mid, b); err != nil {
 			return 0, Entry{}, err
 		}
-		if e := decodeEntry(b, base/entrySize+mid); e.written() {
+		if e := decodeEntry(b, base/unit+mid); e.written() {
 			low, last = mid+1, e
 		} else {
 			high = mid
@@ -374,7 +354,7 @@ func (r *recovery) lastEntry() (e Entry, ok bool) {
 	if last == nil {
 		return Entry{}, false
 	}
-	return last.Entry(last.max.Load() - 1)
+	return last.Entry(last.MaxOffset() - 1)
 }
 
 // cutQueues drops entries of records at or behind an offset: they are built again from the log.
@@ -391,8 +371,8 @@ func (r *recovery) cutQueues(physical int64) error {
 func (q *ConsumeQueue) cut(physical int64) error {
 	low, high := q.min.Load(), q.max.Load()
 	read := func(i int64) (Entry, error) {
-		var b [entrySize]byte
-		n, _, err := q.read(i, b[:], false)
+		var b [unitMost]byte
+		n, _, err := q.read(i, b[:q.files.unit], false)
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%w: consume queue %s has no entry %d", ErrCorrupt, q, i)
 		}
@@ -408,6 +388,11 @@ func (q *ConsumeQueue) cut(physical int64) error {
 			low = mid + 1
 		} else {
 			high = mid
+		}
+	}
+	if q.batch != nil {
+		if err := q.cutBatchOffsets(low); err != nil {
+			return err
 		}
 	}
 	q.lastEnd, q.stale = 0, true
@@ -458,7 +443,7 @@ func (r *recovery) settleQueues() error {
 
 // sweep leaves nothing of the queue behind its end: it removes files that are not its own and overwrites later entries with zeros.
 func (q *ConsumeQueue) sweep() error {
-	files := q.table.files
+	files := q.files
 	end := q.max.Load()
 	own := files.base(max(end-1, 0)) // the last file
 	if q.firstBase < 0 || q.firstBase > own {
@@ -481,7 +466,7 @@ func (q *ConsumeQueue) sweep() error {
 	defer files.pages.Put(buf)
 	for {
 		var from, to int64
-		if from, to, err = nextNonZero(f, end*entrySize-own, files.size, buf); err != nil || to == 0 {
+		if from, to, err = nextNonZero(f, end*files.unit-own, files.size, buf); err != nil || to == 0 {
 			break
 		}
 		if err = writeZeros(f, from, to); err != nil {
@@ -495,7 +480,7 @@ func (q *ConsumeQueue) sweep() error {
 
 // removeOthers removes the queue's files before first and behind last.
 func (q *ConsumeQueue) removeOthers(first, last int64) error {
-	files := q.table.files
+	files := q.files
 	dir := files.queueDir(q)
 	entries, err := files.fs.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

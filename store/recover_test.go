@@ -419,26 +419,6 @@ func TestLeftoversOfAnOlderLog(t *testing.T) {
 	st.checked(s)
 }
 
-// TestBatchConsumeQueues: a store with queues of a kind that cannot be served is refused by name, and not touched.
-func TestBatchConsumeQueues(t *testing.T) {
-	st := golden(t, "apache-5.5.0-killed")
-	before := st.listFiles()
-	dir := filepath.Join(st.dir, "batchconsumequeue", "Inner")
-	if err := st.fs.MkdirAll(dir, dirPerm); err != nil {
-		t.Fatal(err)
-	}
-	s := st.open() // the directory alone says nothing
-	st.close(s)
-	st = golden(t, "apache-5.5.0-killed")
-	st.unpack("batchconsumequeue/Inner/0/00000000000000000000", 13_800_000, []byte{1})
-	if _, err := Open(st.options()); !errors.Is(err, ErrLayout) || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "BatchCQ") {
-		t.Fatalf("open: %v", err)
-	}
-	if after := st.listFiles(); len(after) != len(before)+1 {
-		t.Errorf("files %v, before %v", after, before)
-	}
-}
-
 // TestExtAddresses: entries whose tags code is an address into consumequeue_ext are served by the tags of their records, and kept as they
 // are.
 func TestExtAddresses(t *testing.T) {

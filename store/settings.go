@@ -90,6 +90,8 @@ func checkSizes(c *conf.Store) error {
 		return fmt.Errorf("%w: mappedFileSizeCommitLog = %d, the smallest is 1024", ErrLayout, c.MappedFileSizeCommitLog)
 	case c.MappedFileSizeConsumeQueue < entrySize:
 		return fmt.Errorf("%w: mappedFileSizeConsumeQueue = %d, the smallest is %d", ErrLayout, c.MappedFileSizeConsumeQueue, entrySize)
+	case c.MapperFileSizeBatchConsumeQueue < batchUnitSize || c.MapperFileSizeBatchConsumeQueue%batchUnitSize != 0:
+		return fmt.Errorf("%w: mapperFileSizeBatchConsumeQueue = %d must be a multiple of %d", ErrLayout, c.MapperFileSizeBatchConsumeQueue, batchUnitSize)
 	case c.MaxHashSlotNum < 1 || c.MaxIndexNum < 2:
 		return fmt.Errorf("%w: maxHashSlotNum = %d and maxIndexNum = %d, the smallest are 1 and 2", ErrLayout, c.MaxHashSlotNum, c.MaxIndexNum)
 	}

@@ -89,7 +89,10 @@ func Open(o Options) (*Store, error) {
 	}
 	s.allLogDirs = all
 	s.files = newLogFiles(s.fs, writable, int64(c.MappedFileSizeCommitLog))
-	s.queues = newQueueTable(s.fs, filepath.Join(s.dir, "consumequeue"), queueFileSize(c))
+	s.queues = newQueueTable(s.fs, s.dir, c)
+	if o.QueueKind != nil {
+		s.queues.kind = o.QueueKind
+	}
 	s.queues.storeTime = s.storeTime
 	s.index = newIndex(s.fs, s.dir, indexShape{slots: c.MaxHashSlotNum, entries: c.MaxIndexNum}, s.files, s.clock, s.logger)
 	s.index.settings = s.settings.Load

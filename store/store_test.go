@@ -38,6 +38,7 @@ func smallConf() *conf.Store {
 	c := conf.Default().Store
 	c.MappedFileSizeCommitLog = 64 << 10
 	c.MappedFileSizeConsumeQueue = 20 * 64
+	c.MapperFileSizeBatchConsumeQueue = 46 * 16
 	c.MaxHashSlotNum = 97
 	c.MaxIndexNum = 1000
 	return &c
@@ -50,6 +51,7 @@ type storeTest struct {
 	dir   string
 	clock clock.Clock
 	conf  *conf.Store
+	kind  func(topic string) QueueKind
 }
 
 func newStoreTest(t *testing.T) *storeTest {
@@ -58,7 +60,7 @@ func newStoreTest(t *testing.T) *storeTest {
 }
 
 func (t *storeTest) options() Options {
-	return Options{Dir: t.dir, FS: t.fs, Clock: t.clock, Log: quiet(), Config: t.conf}
+	return Options{Dir: t.dir, FS: t.fs, Clock: t.clock, Log: quiet(), Config: t.conf, QueueKind: t.kind}
 }
 
 // open opens and starts a store that the test closes at its end at the latest.

@@ -21,6 +21,7 @@ public final class Main {
         DelayScenarios.add(all);
         TransactionScenarios.add(all);
         SendScenarios.add(all);
+        BatchQueueScenarios.add(all);
         ConsumeScenarios.add(all);
         FilterScenarios.add(all);
         QueryScenarios.add(all);
