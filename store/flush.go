@@ -85,9 +85,14 @@ func (f *flusher) run(stop <-chan struct{}) {
 	}
 }
 
-// dirty tells whether there is something to flush, and a flush can succeed.
+// dirty tells whether there is something to flush or, with SYNC_FLUSH, to dispatch, and a flush can succeed. A batch that is written may have
+// been flushed before it was handed over: nobody wakes the flusher for it again.
 func (f *flusher) dirty() bool {
-	return f.log.end.Load() > f.log.flushed.Load() && f.log.broken.Load() == nil
+	done := f.log.flushed.Load()
+	if f.log.sync {
+		done = f.log.dispatched.Load()
+	}
+	return f.log.end.Load() > done && f.log.broken.Load() == nil
 }
 
 // flush makes durable what is written, dispatches it with SYNC_FLUSH and answers those who wait for it.

@@ -51,7 +51,9 @@ func (t *storeTest) writeFile(name string, size, at int64, content []byte) {
 // may be left when the store is open, wherever they lie.
 func TestEntriesOfLostMessages(t *testing.T) {
 	const perFile = 1000 // 20,000 bytes, five pages
-	name := func(queue string, base int64) string { return "consumequeue/" + queue + "/" + offsetName(base*entrySize) }
+	name := func(queue string, base int64) string {
+		return "consumequeue/" + queue + "/" + offsetName(base*entrySize)
+	}
 	lost := appendEntry(nil, Entry{PhysicalOffset: 300, Size: 120, TagsCode: 7})
 	for _, c := range []struct {
 		what string
