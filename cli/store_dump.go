@@ -120,7 +120,29 @@ type dumpedMessage struct {
 	Body           []byte            `json:"body,omitempty"` // else
 }
 
+// writeDumped writes a record, an inner batch (queue.type=BatchCQ) as the messages in it.
 func writeDumped(w io.Writer, d store.Dumped, asJSON bool, width int) error {
+	const inner = message.SysInnerBatch | message.SysNeedUnwrap
+	if n, err := message.CountBatch(d.Record.Body); d.Record.SysFlag&inner != inner || n == 0 || err != nil {
+		return writeMessage(w, d, asJSON, width)
+	}
+	m := *d.Record
+	for rest := d.Record.Body; len(rest) > 0; m.QueueOffset++ {
+		e, next, err := message.CutBatchEntry(rest)
+		if err != nil {
+			return err
+		}
+		m.Flag, m.Body, m.Properties, rest = e.Flag, e.Body, e.Properties, next
+		one := d
+		one.Record = &m
+		if err := writeMessage(w, one, asJSON, width); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeMessage(w io.Writer, d store.Dumped, asJSON bool, width int) error {
 	r := d.Record
 	body := r.Body
 	if width >= 0 && len(body) > width {

@@ -104,6 +104,50 @@ func TestStoreDump(t *testing.T) {
 	}
 }
 
+// TestStoreDumpInnerBatch: of a batch that is one record each message is shown, with its own offset.
+func TestStoreDumpInnerBatch(t *testing.T) {
+	dir := t.TempDir()
+	s, err := store.Open(store.Options{
+		Dir: dir, FS: vfs.OS{}, Clock: clock.System{}, Log: quiet(), QueueKind: func(string) store.QueueKind { return store.BatchQueue },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	host := netip.MustParseAddrPort("127.0.0.1:1")
+	for i := range 2 {
+		var batch []byte
+		for _, body := range []string{"one", "two"} {
+			entry := message.BatchEntry{Body: []byte(body), Properties: message.Properties(nil).With(message.KeyUniqueKey, body)}
+			if batch, err = message.AppendBatchEntry(batch, entry); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m := message.Message{
+			Topic: "b", BornHost: host, StoreHost: host, BornTimestamp: int64(i), Body: batch, SysFlag: message.SysInnerBatch | message.SysNeedUnwrap,
+			Properties: message.Properties(nil).With(message.KeyInnerNum, "2"),
+		}
+		if _, err := s.Put(&m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	code, out, log := run(t, nil, "store", "dump", "--topic", "b", "--queue", "0", "--from", "3", dir)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if code != ExitOK || len(lines) != 2 || !strings.Contains(lines[0], `b/0@2 id=one`) || !strings.Contains(lines[1], `b/0@3 id=two tags="" keys="" size=3 body="two"`) || log != "" {
+		t.Errorf("exit %d, stdout %q, stderr %q", code, out, log)
+	}
+	// Nobody tells a rebuild of the kind: the records do.
+	if code, out, log := run(t, nil, "store", "rebuild", dir); code != ExitOK {
+		t.Errorf("rebuild: exit %d, stdout %q, stderr %q", code, out, log)
+	}
+	if code, out, log := run(t, nil, "store", "check", dir); code != ExitOK || !strings.Contains(out, "consume queues 1 with 2 entries") {
+		t.Errorf("check: exit %d, stdout %q, stderr %q", code, out, log)
+	}
+}
+
 func TestStoreRebuild(t *testing.T) {
 	dir := fill(t)
 	if err := (vfs.OS{}).RemoveAll(filepath.Join(dir, "consumequeue")); err != nil {
