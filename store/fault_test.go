@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -418,5 +419,34 @@ func TestCommitAndFlush(t *testing.T) {
 	}
 	if !flushed {
 		t.Error("the disk is quick again")
+	}
+}
+
+// TestReadOnlyWhileOpen makes the file system of an open store read-only, as a kernel does that has found it damaged, and writable again.
+func TestReadOnlyWhileOpen(t *testing.T) {
+	for _, op := range []vfs.Op{vfs.OpWrite, vfs.OpCreate} {
+		t.Run(op.String(), func(t *testing.T) {
+			st := newStoreTest(t)
+			s, fault := st.faulty()
+			st.put(s, newMessage("T", 0, "before"))
+			fault.SetRule(vfs.FailOn(op, "", syscall.EROFS))
+			var err error
+			sent := 1
+			for ; err == nil && s.MaxPhysicalOffset() < 4*st.files(); sent++ {
+				_, err = s.Put(newMessage("T", 0, strings.Repeat("x", 3000)))
+			}
+			sent-- // the last one was refused
+			if !errors.Is(err, ErrWriteFailed) || !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), filepath.Join(st.dir, "commitlog")) {
+				t.Errorf("put: %v, want ErrWriteFailed with the path and EROFS", err)
+			}
+			if got := st.bodies(s, "T", 0, 0); len(got) != sent || got[0] != "before" {
+				t.Errorf("%d messages can be read, want %d", len(got), sent)
+			}
+			fault.SetRule(nil)
+			if p := st.put(s, newMessage("T", 0, "after")); p.QueueOffset != int64(sent) {
+				t.Errorf("the next message got offset %d, want %d", p.QueueOffset, sent)
+			}
+			st.close(s)
+		})
 	}
 }

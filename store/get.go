@@ -284,7 +284,7 @@ func (s *Store) take(r *GetRequest, set *settings, out *GetResult, e Entry, logE
 // add appends a record to the parts if it is what the entry says and matches. pos is its place in a mapping, -1 in a buffer.
 func (r *GetResult) add(s *Store, req *GetRequest, set *settings, e Entry, record []byte, pos int64, ext bool) {
 	if !req.belongs(record, e.PhysicalOffset) {
-		s.warn.damaged(e.PhysicalOffset)
+		s.warnDamaged(req, e)
 		return
 	}
 	if req.Filter != nil {
@@ -333,6 +333,17 @@ func (s *Store) resident(v *view, file *logFile, e Entry) bool {
 	}
 	pos := e.PhysicalOffset - file.base
 	return resident(v.data, int(pos), int(pos+int64(e.Size)))
+}
+
+// warnDamaged names a record that is not what its entry says: readers get what is behind it.
+func (s *Store) warnDamaged(r *GetRequest, e Entry) {
+	const text = "a damaged record was left out, rocketd store check tells more"
+	if !s.warn.due(text) {
+		return
+	}
+	base := e.PhysicalOffset - e.PhysicalOffset%s.files.size
+	s.logger.WithField("file", s.files.pathOf(base)).WithField("offset", e.PhysicalOffset-base).
+		WithField("topic", r.Topic).WithField("queue", r.QueueID).WithField("queueOffset", e.QueueOffset).Warn(text)
 }
 
 // belongs tells whether b is a whole record that claims to be at an offset of the log and in the wanted queue. The body's checksum is

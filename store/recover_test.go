@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
+
 	"github.com/rocketd/rocketd/internal/clock"
 	"github.com/rocketd/rocketd/internal/vfs"
 	"github.com/rocketd/rocketd/message"
@@ -204,9 +207,20 @@ func TestDamagedRecordIsNotServed(t *testing.T) {
 	if _, err := f.WriteAt([]byte{0, 0, 0, 0}, placed[4].PhysicalOffset); err != nil {
 		t.Fatal(err)
 	}
+	log, hook := logtest.NewNullLogger()
+	s.logger = logrus.NewEntry(log)
 	st.wantBodies(s, "T", 0, "m0", "m1", "m2", "m3", "m5", "m6", "m7", "m8", "m9")
 	if _, err := s.Record(placed[4].PhysicalOffset); !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrCorrupt) {
 		t.Errorf("record: %v", err)
+	}
+	line := hook.LastEntry()
+	if line == nil {
+		t.Fatal("nothing was logged")
+	}
+	for name, want := range map[string]any{"file": f.Name(), "offset": placed[4].PhysicalOffset, "topic": "T", "queue": int32(0), "queueOffset": int64(4)} {
+		if got := line.Data[name]; got != want {
+			t.Errorf("logged %s = %v, want %v", name, got, want)
+		}
 	}
 }
 

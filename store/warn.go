@@ -41,11 +41,3 @@ func (w *warnings) report(text string, err error) {
 		w.log.WithError(err).Warn(text)
 	}
 }
-
-// damaged warns of a record that is not what its entry says.
-func (w *warnings) damaged(offset int64) {
-	const text = "a damaged record was left out"
-	if w.due(text) {
-		w.log.WithField("physicalOffset", offset).Warn(text)
-	}
-}
