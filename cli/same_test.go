@@ -190,6 +190,7 @@ func furnish(t *testing.T, s *standalone.Standalone) (id string) {
 	for i := range 4 {
 		send(admin.SendRequest{Topic: "orders", Body: []byte("waits"), Queue: int32(i % 2)})
 	}
+	before, still := "", 0
 	awaitThat(t, "timers are in the wheel, the consumer is stuck and messages are found by key", func() bool {
 		states, err := a.TimerStates(t.Context())
 		if err != nil || states[0].Pending != 3 || states[0].Behind != 0 || len(taken) < 7 {
@@ -197,7 +198,17 @@ func furnish(t *testing.T, s *standalone.Standalone) (id string) {
 		}
 		list, err := a.MessagesByKey(t.Context(), "orders", "key-3", 10, 0, 1<<62)
 		g, gerr := a.Group(t.Context(), "billing")
-		return err == nil && gerr == nil && len(list) == 1 && g.Lag > 0 && g.LagMs > 0
+		if err != nil || gerr != nil || len(list) != 1 || g.Lag == 0 || g.LagMs == 0 {
+			return false
+		}
+		now := "" // nothing moves any more
+		for _, q := range g.Queues {
+			now += fmt.Sprintln(q.Topic, q.QueueID, q.Committed, q.Pulled, q.Max)
+		}
+		if still++; now != before {
+			before, still = now, 0
+		}
+		return still >= 10
 	})
 	return id
 }

@@ -185,7 +185,7 @@ func TestPage(t *testing.T) {
 		{"timers?bucket=hour&topic=payments", []string{"timers pending"}},
 		{"transactions", []string{"payments", "shop-tx", "tx"}},
 		{"dead-letters?group=billing", []string{"order-3", "resend the chosen ones"}},
-		{"clients", []string{"shop", "billing", "go", "producer", "consumer"}},
+		{"clients", []string{"shop", "billing", "go", "producer", "consumer", "client id twin is used by 2 connections"}},
 		{"config?changed=true", []string{"httpPort: 0", "orders"}},
 		{"warnings", []string{"a warning for the page", "group=billing"}},
 		{"send?topic=orders", []string{"send a test message", "body"}},

@@ -13,6 +13,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/rocketd/rocketd/remoting"
+	"github.com/rocketd/rocketd/remoting/body"
 	"github.com/rocketd/rocketd/standalone"
 	"github.com/rocketd/rocketd/standalone/standalonetest"
 )
@@ -28,6 +30,7 @@ func startSeeded(t *testing.T) *standalone.Standalone {
 		"groups=billing:0", "transactionCheckInterval=2000", "transactionCheckMax=1000")
 	log.WithField("group", "billing").Warn("a warning for the page")
 	seed(t, s.NamesrvAddr())
+	twins(t, s.BrokerAddr())
 	return s
 }
 
@@ -78,6 +81,23 @@ func seed(t *testing.T, namesrv string) {
 	}
 	if _, err := tx.SendMessageInTransaction(t.Context(), primitive.NewMessage("payments", []byte("half"))); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// twins are two connections that call themselves the same.
+func twins(t *testing.T, addr string) {
+	t.Helper()
+	for range 2 {
+		client := remoting.NewClient(remoting.ClientOptions{})
+		t.Cleanup(client.Close)
+		req := remoting.NewRequest(remoting.HeartBeat, &remoting.HeartbeatRequestHeader{})
+		req.Body = body.Encode(&body.HeartbeatData{ClientID: "twin", ConsumerDataSet: []body.ConsumerData{{
+			GroupName: "twins", ConsumeType: body.ConsumePassively, MessageModel: body.Clustering, ConsumeFromWhere: "CONSUME_FROM_LAST_OFFSET",
+			SubscriptionDataSet: []body.SubscriptionData{{Topic: "audit", SubString: "*", ExpressionType: "TAG"}},
+		}}})
+		if resp, err := client.Invoke(t.Context(), addr, req); err != nil || resp.Code != remoting.Success {
+			t.Fatalf("%+v, %v", resp, err)
+		}
 	}
 }
 
