@@ -30,6 +30,7 @@ func newCrashRun(t *testing.T, mem *vfs.Mem, fault *vfs.Fault, flush string) *cr
 	st.conf.MaxHashSlotNum = 5
 	st.conf.MaxIndexNum = 20
 	_ = mem
+	st.kind = innerKind
 	return &crashRun{storeTest: st, staged: map[string]map[int64]string{}, acked: map[string]map[int64]string{}}
 }
 
@@ -94,6 +95,32 @@ func (c *crashRun) sendBatch(s *Store, topic string, count int) {
 	}
 }
 
+// sendInner sends a batch that is one record.
+func (c *crashRun) sendInner(s *Store, count int) {
+	bodies := make([]string, count)
+	for i := range bodies {
+		c.n++
+		bodies[i] = fmt.Sprint("inner-", c.n)
+	}
+	p, err := s.Stage(newInner(0, bodies...))
+	if err != nil {
+		return
+	}
+	for i, body := range bodies {
+		c.note(c.staged, innerTopic, p.QueueOffset+int64(i), body)
+	}
+	if s.Commit(p.Ticket) != nil {
+		return
+	}
+	done := make(chan error, 1)
+	s.OnFlushed(p.Ticket, func(err error) { done <- err })
+	if <-done == nil {
+		for i, body := range bodies {
+			c.note(c.acked, innerTopic, p.QueueOffset+int64(i), body)
+		}
+	}
+}
+
 // script is what every run does.
 func (c *crashRun) script() {
 	s, err := Open(c.options())
@@ -110,6 +137,7 @@ func (c *crashRun) script() {
 		}
 	}
 	c.sendBatch(s, "B", 5)
+	c.sendInner(s, 4)
 	c.send(s, "C", 10)
 	if err := s.Close(); err == nil {
 		if s, err = Open(c.options()); err != nil {
@@ -121,13 +149,15 @@ func (c *crashRun) script() {
 		c.send(s, []string{"A", "C"}[i%2], 200)
 	}
 	c.sendBatch(s, "B", 3)
+	c.sendInner(s, 2)
+	c.sendInner(s, 3)
 	_ = s.Close() // crashes are what this is about
 }
 
 // verify opens what is left and compares it with what was acknowledged and staged. strict: everything acknowledged must be there.
 func (c *crashRun) verify(left *vfs.Mem, strict bool, what string) {
 	c.Helper()
-	st := &storeTest{T: c.T, fs: left, dir: c.dir, clock: c.clock, conf: c.conf}
+	st := &storeTest{T: c.T, fs: left, dir: c.dir, clock: c.clock, conf: c.conf, kind: c.kind}
 	s, err := Open(st.options())
 	if err != nil {
 		c.Fatalf("%s: open: %v", what, err)
@@ -161,6 +191,9 @@ func (c *crashRun) verify(left *vfs.Mem, strict bool, what string) {
 				c.Fatalf("%s: new message of %s is %.40q", what, topic, got)
 			}
 		}
+	}
+	if p := st.put(s, newInner(0, "after", "after")); p.QueueOffset != s.Queue(innerTopic, 0).MaxOffset()-2 {
+		c.Fatalf("%s: new batch at %d, the queue ends at %d", what, p.QueueOffset, s.Queue(innerTopic, 0).MaxOffset())
 	}
 	for _, topic := range []string{"A", "B", "C"} {
 		found, err := s.Query(topic, fmt.Sprint("after", topic, 2), 10, 0, 1<<62)
@@ -198,6 +231,9 @@ func (c *crashRun) bodyAt(s *Store, topic string, offset int64) (string, bool) {
 	var r message.Record
 	if _, err := message.DecodeRecord(slice.Bytes(), &r, true); err != nil {
 		return "", false
+	}
+	if i := offset - r.QueueOffset; r.SysFlag&message.SysInnerBatch != 0 {
+		return innerBodies(&r)[i], true
 	}
 	return string(r.Body), true
 }
