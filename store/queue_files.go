@@ -27,7 +27,7 @@ type queueFiles struct {
 	lru    *list.List                  // of *queueFile, most recently used first; guarded by mu
 	closed bool                        // guarded by mu
 
-	pages sync.Pool // of []byte, pageSize long
+	pages sync.Pool // of *[pageSize]byte
 }
 
 type queueFileKey struct {
@@ -49,11 +49,11 @@ func newQueueFiles(fsys vfs.FS, dir string, size, unit int64) *queueFiles {
 }
 
 // page is a buffer of pageSize to be put back.
-func (c *queueFiles) page() []byte {
-	if b, ok := c.pages.Get().([]byte); ok {
+func (c *queueFiles) page() *[pageSize]byte {
+	if b, ok := c.pages.Get().(*[pageSize]byte); ok {
 		return b
 	}
-	return make([]byte, pageSize)
+	return new([pageSize]byte)
 }
 
 func (c *queueFiles) queueDir(q *ConsumeQueue) string {

@@ -141,7 +141,7 @@ func (q *ConsumeQueue) checkFile(f vfs.File, base, first, end int64) (reason str
 	// Behind the end a crash may have left pages without those before them, and a file without the last pages of the one before.
 	if at := end*files.unit - base; at <= files.size && !q.stale {
 		buf := files.page()
-		_, found, err := nextNonZero(f, at, files.size, buf)
+		_, found, err := nextNonZero(f, at, files.size, buf[:])
 		files.pages.Put(buf)
 		if err != nil {
 			return "", err
