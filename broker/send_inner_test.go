@@ -81,8 +81,15 @@ func TestBatchTopics(t *testing.T) {
 	topic := func(name, attributes string) fields {
 		f := fields{}
 		for _, pair := range [][2]string{
-			{"topic", name}, {"defaultTopic", "TBW102"}, {"readQueueNums", "1"}, {"writeQueueNums", "1"}, {"perm", "6"},
-			{"topicFilterType", "SINGLE_TAG"}, {"topicSysFlag", "0"}, {"order", "false"}, {"attributes", attributes},
+			{"topic", name},
+			{"defaultTopic", "TBW102"},
+			{"readQueueNums", "1"},
+			{"writeQueueNums", "1"},
+			{"perm", "6"},
+			{"topicFilterType", "SINGLE_TAG"},
+			{"topicSysFlag", "0"},
+			{"order", "false"},
+			{"attributes", attributes},
 		} {
 			f = f.with(pair[0], pair[1])
 		}

@@ -200,7 +200,8 @@ func TestBatchQueue(t *testing.T) {
 			}},
 		} {
 			t.Run(fmt.Sprintf("%s, known %t", step.name, known), func(t *testing.T) {
-				defer func(outer *testing.T) { st.T = outer }(st.T)
+				outer := st.T
+				defer func() { st.T = outer }()
 				st.T = t
 				step.do()
 				s = st.open()
