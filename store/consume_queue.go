@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"sync"
 	"sync/atomic"
+
+	"github.com/rocketd/rocketd/internal/vfs"
 )
 
 // Bounds of what a consume queue keeps in memory.
@@ -137,8 +139,8 @@ func (q *ConsumeQueue) activateLocked() {
 	}
 }
 
-// read copies entries from an offset on into buf and returns their number: as many as buf holds or the queue has. cold tells that it would
-// have had to read a file, which it does not do when hotOnly.
+// read copies entries from an offset on into buf and returns their number: as many as buf holds or the queue has. cold tells that it might
+// have had to wait for the disk, which it does not do when hotOnly.
 func (q *ConsumeQueue) read(from int64, buf []byte, hotOnly bool) (n int, cold bool, err error) {
 	unit := int(q.files.unit)
 	buf = buf[:len(buf)/unit*unit]
@@ -151,7 +153,11 @@ func (q *ConsumeQueue) read(from int64, buf []byte, hotOnly bool) (n int, cold b
 			return n, false, nil
 		}
 		if hotOnly {
-			return n, true, nil
+			if got = q.readCached(from+int64(n), inFile, buf[n*unit:]); got == 0 {
+				return n, n == 0, nil
+			}
+			n += got
+			continue
 		}
 		if got, err = q.readFile(from+int64(n), inFile, buf[n*unit:]); err != nil {
 			return n, false, err
@@ -195,6 +201,23 @@ func (q *ConsumeQueue) readFile(from, end int64, buf []byte) (int, error) {
 		return 0, fmt.Errorf("consume queue %s: read %s at %d: %w", q, files.path(q, base), from*files.unit-base, noEOF(err))
 	}
 	return int(n), nil
+}
+
+// readCached is readFile for a file that is open and in memory; 0 when the disk might have to be waited for.
+func (q *ConsumeQueue) readCached(from, end int64, buf []byte) int {
+	files := q.files
+	base := files.base(from)
+	n := min(int64(len(buf))/files.unit, min(end, (base+files.size)/files.unit)-from)
+	f := files.opened(q, base)
+	if f == nil {
+		return 0
+	}
+	r, ok := f.File.(vfs.CachedReader)
+	ok = ok && r.ReadCached(buf[:n*files.unit], from*files.unit-base)
+	if err := files.put(f); err != nil || !ok {
+		return 0
+	}
+	return int(n)
 }
 
 // Entry reads the entry of a message; ok is false outside [MinOffset, MaxOffset), for a message that was lost and for one that cannot be

@@ -1,12 +1,15 @@
 package store
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rocketd/rocketd/internal/clock"
+	"github.com/rocketd/rocketd/internal/vfs"
 	"github.com/rocketd/rocketd/message"
 )
 
@@ -300,4 +303,51 @@ func TestQueryOverFiles(t *testing.T) {
 	}
 	s = st.open()
 	check(s)
+}
+
+// TestHotFromFile: what lies in a queue's file and in the system's memory is read without waiting for the disk.
+func TestHotFromFile(t *testing.T) {
+	st := newStoreTest(t)
+	st.fs, st.dir = vfs.OS{}, t.TempDir()
+	probe, err := st.fs.OpenFile(filepath.Join(st.dir, "probe"), osUpdate|osCreate, filePerm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = probe.WriteAt([]byte("x"), 0)
+	r, ok := probe.(vfs.CachedReader)
+	ok = ok && r.ReadCached(make([]byte, 1), 0)
+	if err := errors.Join(err, probe.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if !ok {
+		t.Skip("this file system cannot tell what is in memory")
+	}
+	st.conf.MappedFileSizeCommitLog, st.conf.MappedFileSizeConsumeQueue = 64<<20, 20*300_000
+	s := st.open()
+	const messages = 3 * keptEntriesMost
+	for i := range messages {
+		p, err := s.Stage(newMessage("T", 0, fmt.Sprint(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Commit(p.Ticket); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if q := s.Queue("T", 0); q.tailFrom == 0 {
+		t.Fatal("everything is in memory")
+	}
+	var out GetResult
+	count := 0
+	for at := int64(0); at < messages; at = out.NextOffset {
+		s.Get(&GetRequest{Topic: "T", Offset: at, MaxCount: 32, HotOnly: true}, &out)
+		if out.Status != Found {
+			t.Fatalf("offset %d: %v", at, out.Status)
+		}
+		count += out.Count
+		out.Release()
+	}
+	if count != messages {
+		t.Errorf("%d of %d messages", count, messages)
+	}
 }

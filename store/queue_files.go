@@ -120,6 +120,18 @@ func (c *queueFiles) get(q *ConsumeQueue, base int64, create bool) (*queueFile, 
 	return qf, nil
 }
 
+// opened is get for a file that is open already, nil when it is not.
+func (c *queueFiles) opened(q *ConsumeQueue, base int64) *queueFile {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := c.open[queueFileKey{q, base}]
+	if f != nil {
+		f.users++
+		c.lru.MoveToFront(f.place)
+	}
+	return f
+}
+
 func (c *queueFiles) openFile(q *ConsumeQueue, base int64, create bool) (vfs.File, error) {
 	path := c.path(q, base)
 	if !create {

@@ -81,6 +81,7 @@ func allRows() []row {
 		sendRow("SEND 64 KB, JSON, 4 x 4", "<= 50", 64<<10, 4, 4, jsonFrame),
 		batchRow(),
 		{name: "PULL 1 KB, 32 per pull, JSON, hot", group: "plain", target: "<= 0.5", run: pullHot},
+		{name: "SEND 1 KB, one connection, 1,000/s: what one wake-up costs", group: "plain", bare: true, run: paced},
 		{name: "end-to-end at 1,000/s over long polling", group: "plain", target: "<= 60", run: endToEnd},
 		{name: "transactions: half, commit, delivered", group: "plain", run: transactions},
 		{name: "retry: sent back, delivered again", group: "plain", run: retries},

@@ -127,6 +127,18 @@ func endToEnd(t *target) (figures, error) {
 	return f, nil
 }
 
+// paced sends 1,000 messages a second on one connection: the process sleeps between them, so each costs what a wake-up does. End-to-end delivery has
+// three of them for a message.
+func paced(t *target) (figures, error) {
+	const perSecond = 1000
+	n := int(perSecond * 2 * t.o.measured().Seconds())
+	m := t.meter()
+	if err := sendSteadily(t.addr, "paced", perSecond, 4, n); err != nil {
+		return figures{}, err
+	}
+	return m.figures(float64(n)), nil
+}
+
 // pushed sends at a steady rate and returns how long each message took to its consumer.
 func pushed(t *target, topic string, perSecond, queues int, during time.Duration) ([]time.Duration, error) {
 	n := int(during.Seconds() * float64(perSecond))

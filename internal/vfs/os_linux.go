@@ -64,3 +64,9 @@ func usage(dir string) (total, free uint64, err error) {
 	block := uint64(st.Bsize)
 	return (st.Blocks - st.Bfree + st.Bavail) * block, st.Bavail * block, nil
 }
+
+// ReadCached implements CachedReader. File systems that cannot tell refuse the flag.
+func (f osFile) ReadCached(p []byte, off int64) bool {
+	n, err := unix.Preadv2(int(f.Fd()), [][]byte{p}, off, unix.RWF_NOWAIT)
+	return err == nil && n == len(p)
+}

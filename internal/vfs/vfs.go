@@ -60,6 +60,12 @@ func NextData(f File, off int64) (int64, error) {
 	return off, err
 }
 
+// CachedReader is a File that can read without the disk.
+type CachedReader interface {
+	// ReadCached fills p from off on with what is in memory. ok is false when all of it is not, or the system cannot tell.
+	ReadCached(p []byte, off int64) (ok bool)
+}
+
 // Mapping is a read-only view of a file.
 type Mapping interface {
 	// Bytes must not be used after Unmap.
