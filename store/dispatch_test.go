@@ -238,8 +238,11 @@ func TestHotOnly(t *testing.T) {
 	if status, n := get(19_990); status != Found || n != 10 {
 		t.Errorf("what was just written: %s, %d messages", status, n)
 	}
+	if err := s.queues.files.forget(s.Queue("T", 0), -1); err != nil {
+		t.Fatal(err)
+	}
 	if status, _ := get(0); status != Cold {
-		t.Errorf("entries that are only in a file: %s, want COLD", status)
+		t.Errorf("entries that are only in a file that is not open: %s, want COLD", status)
 	}
 	if status, _ := get(20_000); status != OffsetOverflowOne {
 		t.Errorf("at the end: %s", status)

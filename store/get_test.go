@@ -334,7 +334,7 @@ func TestHotFromFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if q := s.Queue("T", 0); q.tailFrom == 0 {
+	if n, inFile := s.Queue("T", 0).readTail(0, make([]byte, entrySize)); n > 0 || inFile == 0 {
 		t.Fatal("everything is in memory")
 	}
 	var out GetResult
