@@ -30,7 +30,7 @@ const (
 
 // TestKilledOrderlyConsumer kills one of two processes that consume a topic in order: the other one goes on where it had got to, no message
 // is lost and no queue goes back.
-func TestKilledOrderlyConsumer(t *testing.T) {
+func TestKilledOrderlyConsumer(t *testing.T) { //nolint:tparallel // its parts share the two processes
 	t.Parallel() // it waits more than it works
 	peer.NeedJava(t)
 	rlog.SetLogLevel("fatal")

@@ -23,7 +23,7 @@ import (
 
 // TestRestartUnderLoad stops the only broker gracefully while Java and Go clients send in order and consume, and starts it again: they go on
 // by themselves, nothing acknowledged is lost, order is kept. Apache goes through the same.
-func TestRestartUnderLoad(t *testing.T) {
+func TestRestartUnderLoad(t *testing.T) { //nolint:tparallel // its parts share one broker
 	t.Parallel() // beside TestKilledOrderlyConsumer
 	peer.NeedJava(t)
 	rlog.SetLogLevel("fatal")
