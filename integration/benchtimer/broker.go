@@ -23,8 +23,12 @@ type broker struct {
 	pid     int
 }
 
-func start(h *measure.Host, side string) *broker {
-	b := &broker{h: h, side: side, dir: h.TempDir()}
+// start starts a broker on the store in dir, or on a new one that is removed afterwards.
+func start(h *measure.Host, side, dir string) *broker {
+	if dir == "" {
+		dir = h.TempDir()
+	}
+	b := &broker{h: h, side: side, dir: dir}
 	b.start()
 	time.Sleep(500 * time.Millisecond)
 	return b

@@ -1,8 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rocketd/rocketd/integration/measure"
@@ -51,24 +57,32 @@ func cost(b *broker, topic string, n int, properties func(i int) string) (float6
 
 // pending fills the broker with timers over three days, in powers of ten, and measures at each of them.
 func pending(b *broker, t *table, o options) error {
-	if _, err := rate(b, "plain", o.count(20_000), undelayed); err != nil {
+	empty, err := emptyMB(b)
+	if err != nil {
 		return err
 	}
-	time.Sleep(3 * time.Second)
-	empty := b.anonMB()
-	have := 0
-	for want := 10_000; want <= o.pending; want *= 10 {
-		put, err := rate(b, "far", want-have, overThreeDays())
-		if err != nil {
-			return err
+	have, err := pendingIn(o.dir)
+	if err != nil {
+		return err
+	}
+	for want := o.from; want <= o.pending; want *= 10 {
+		c := costAt{pending: want}
+		if have < want {
+			if c.putPerSecond, err = rate(b, "far", want-have, overThreeDays()); err != nil {
+				return err
+			}
+			have = want
+			if err := notePending(o.dir, have); err != nil {
+				return err
+			}
 		}
-		have = want
+		if o.fill {
+			continue
+		}
 		time.Sleep(5 * time.Second) // for the flusher and the collector of garbage
-		c, err := costNow(b, want, o)
-		if err != nil {
+		if err := costNow(b, &c, o); err != nil {
 			return err
 		}
-		c.putPerSecond = put
 		c.anonMB = b.anonMB() - empty
 		c.waiting = measure.CPUShare(b.pid, 5*time.Second)
 		b.cluster.Stop(b.h)
@@ -77,8 +91,10 @@ func pending(b *broker, t *table, o options) error {
 		b.cluster.Kill(b.h)
 		c.readyKilled = b.start()
 		time.Sleep(3 * time.Second)
-		empty = min(empty, b.anonMB())
 		t.curve = append(t.curve, c)
+	}
+	if o.fill {
+		return nil
 	}
 	plain, timerRate, err := rates(b, o)
 	if err != nil {
@@ -92,6 +108,41 @@ func pending(b *broker, t *table, o options) error {
 	t.add(name+"rate of timers / of plain sends, 1/s", "", fmt.Sprintf("%.0f / %.0f", timerRate, plain))
 	t.add(name+"rate of timers in % of plain sends", "50", fmt.Sprintf("%.0f", 100*timerRate/plain))
 	return nil
+}
+
+// emptyMB is the memory of a broker on an empty store that has stored some messages.
+func emptyMB(of *broker) (float64, error) {
+	b := start(of.h, of.side, "")
+	defer b.cluster.Stop(b.h)
+	if _, err := rate(b, "plain", 20_000, undelayed); err != nil {
+		return 0, err
+	}
+	time.Sleep(3 * time.Second)
+	return b.anonMB(), nil
+}
+
+// pendingFile tells how many timers a store that is kept has.
+const pendingFile = "benchtimer-pending"
+
+func pendingIn(dir string) (int, error) {
+	if dir == "" {
+		return 0, nil
+	}
+	data, err := os.ReadFile(filepath.Join(dir, pendingFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(data)))
+}
+
+func notePending(dir string, n int) error {
+	if dir == "" {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(dir, pendingFile), []byte(strconv.Itoa(n)+"\n"), 0o644)
 }
 
 // overThreeDays makes the property of a timer within three days, but not soon.
@@ -125,9 +176,8 @@ func rate(b *broker, topic string, n int, properties func(i int) string) (float6
 }
 
 // costNow measures timers due soon among those that are pending.
-func costNow(b *broker, pending int, o options) (costAt, error) {
-	c := costAt{pending: pending}
-	topic := fmt.Sprintf("cost-%d", pending)
+func costNow(b *broker, c *costAt, o options) error {
+	topic := fmt.Sprintf("cost-%d-%d", c.pending, time.Now().Unix())
 	n := o.count(50_000)
 	before := b.cpu()
 	s := sender{conns: 8, inFlight: 16, n: n, make: func(i int) []byte {
@@ -135,19 +185,19 @@ func costNow(b *broker, pending int, o options) (costAt, error) {
 		return sendFrame(i, topic, key(i), deliverAt(due), body(i, due, 128))
 	}}
 	if _, err := s.run(b.addr); err != nil {
-		return c, err
+		return err
 	}
 	if _, err := awaitEnd(b.addr, topic, int64(n), 20*time.Second); err != nil {
-		return c, err
+		return err
 	}
 	c.micros = (b.cpu() - before) / float64(n) * 1e6
 	r, err := delivered(b, topic, n)
 	if err != nil {
-		return c, err
+		return err
 	}
 	if r.early+r.lost+r.doubled > 0 {
-		return c, fmt.Errorf("with %d pending: early / lost / doubled %s", pending, r.faults())
+		return fmt.Errorf("with %d pending: early / lost / doubled %s", c.pending, r.faults())
 	}
 	c.p99, c.max = r.quantile(0.99), r.quantile(1)
-	return c, nil
+	return nil
 }

@@ -17,6 +17,9 @@ type options struct {
 	apache  bool
 	scale   float64
 	pending int
+	from    int
+	fill    bool
+	dir     string
 	at      string
 	pid     int
 }
@@ -47,6 +50,9 @@ func main() {
 	flag.BoolVar(&o.apache, "apache", true, "measure Apache's broker too (needs a JDK and Maven)")
 	flag.Float64Var(&o.scale, "scale", 1, "factor on rates' durations and numbers of messages, but for -pending")
 	flag.IntVar(&o.pending, "pending", 1_000_000, "timers pending over three days: a power of ten from 10000 on; 10000000 takes about 5 GB of disk and minutes")
+	flag.IntVar(&o.from, "from", 10_000, "the fewest pending timers to measure with, a power of ten")
+	flag.StringVar(&o.dir, "dir", "", "with -only pending: an existing folder for the store, which is kept, so that pieces can be measured one after the other")
+	flag.BoolVar(&o.fill, "fill", false, "with -dir: put the pending timers and measure nothing")
 	flag.StringVar(&o.at, "at", "", "measure the broker that runs at this address instead of starting any, for profiles of it; not for pending")
 	flag.IntVar(&o.pid, "pid", 0, "with -at: the broker's process")
 	flag.Parse()
@@ -90,7 +96,7 @@ func run(o options) error {
 			err := measure.Attempt(func() error {
 				b := &broker{h: h, side: side, addr: o.at, pid: o.pid}
 				if o.at == "" {
-					b = start(h, side)
+					b = start(h, side, o.dir)
 				}
 				return r.run(b, &t, o)
 			})
