@@ -101,7 +101,7 @@ fuzz: ## every fuzz target for FUZZTIME each
 	done
 
 scenarios: build ## every scenario with Java, Go and gRPC clients at Apache and rocketd; the table in docs/compatibility.md
-	SCENARIO_TABLE=docs/compatibility.md go test -count=1 -timeout 30m -run 'TestJavaScenarios$$|TestGoClient$$|TestProxy$$|TestRestartUnderLoad$$' ./integration
+	SCENARIO_TABLE=docs/compatibility.md go test -count=1 -timeout 30m -run 'TestJavaScenarios$$|TestGoClient$$|TestProxy$$|TestRestartUnderLoad$$|TestKilledOrderlyConsumer$$' ./integration
 
 fuzz-differential: ## generated requests to Apache and rocketd, answers compared; SEQUENCES=2000 SEQUENCES_SEED=random
 	SEQUENCES=$${SEQUENCES:-2000} SEQUENCES_SEED=$${SEQUENCES_SEED:-random} go test -count=1 -timeout 120m -v -run 'TestGeneratedSequences$$' ./integration

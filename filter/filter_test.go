@@ -218,3 +218,20 @@ func BenchmarkMatchTagsCode(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkCompileTags(b *testing.B) {
+	for _, n := range []int{100, 10_000} {
+		tags := make([]string, n)
+		for i := range tags {
+			tags[i] = "Tag" + strconv.Itoa(i)
+		}
+		source := strings.Join(tags, " || ")
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Compile(TAG, source); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -33,11 +33,13 @@ func (e *Expression) compileTags() error {
 	if len(parts) == 0 {
 		return &SyntaxError{Line: 1, Column: 1, Reason: "only separators, no tag"}
 	}
+	known := make(map[string]struct{}, len(parts)) // a client may name thousands
 	for _, tag := range parts {
 		tag = strings.TrimFunc(tag, func(r rune) bool { return r <= ' ' })
-		if tag == "" || slices.Contains(e.tags.tags, tag) {
+		if _, twice := known[tag]; tag == "" || twice {
 			continue
 		}
+		known[tag] = struct{}{}
 		e.tags.tags = append(e.tags.tags, tag)
 		e.tags.codes = append(e.tags.codes, message.JavaHash(tag))
 	}
