@@ -19,21 +19,21 @@ type anewTable struct {
 
 func newAnewTable() *anewTable { return &anewTable{groups: map[groupKey]map[int32]struct{}{}} }
 
-// note says that a group read queues of a topic that is deleted now. What was noted of them before is replaced.
+// note says that a group has read queues of a topic that is deleted now.
 func (t *anewTable) note(group, topic string, queues []int32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	key := groupKey{topic: topic, group: group}
-	t.dropLocked(key)
-	if len(queues) == 0 {
-		return
+	key := groupKey{topic: strings.Clone(topic), group: strings.Clone(group)}
+	set := t.groups[key] // of a deletion before, not asked for since
+	if set == nil {
+		set = make(map[int32]struct{}, len(queues))
+		t.groups[key] = set
 	}
-	set := make(map[int32]struct{}, len(queues))
+	before := len(set)
 	for _, queueID := range queues {
 		set[queueID] = struct{}{}
 	}
-	t.groups[groupKey{topic: strings.Clone(topic), group: strings.Clone(group)}] = set
-	t.count.Add(int64(len(set)))
+	t.count.Add(int64(len(set) - before))
 }
 
 // has tells whether a group has not asked for the queue since the old one went.
@@ -76,12 +76,8 @@ func (t *anewTable) forget(group string) {
 	defer t.mu.Unlock()
 	for key := range t.groups {
 		if key.group == group {
-			t.dropLocked(key)
+			t.count.Add(-int64(len(t.groups[key])))
+			delete(t.groups, key)
 		}
 	}
-}
-
-func (t *anewTable) dropLocked(key groupKey) {
-	t.count.Add(-int64(len(t.groups[key])))
-	delete(t.groups, key)
 }

@@ -370,21 +370,22 @@ func (t *offsetTable) clone(src, dest, topic string) {
 	t.changedLocked(g)
 }
 
-// readers lists the queues of a topic that a group has pulled messages of since the start.
-func (t *offsetTable) readers(group, topic string) []int32 {
+// readers lists the queues of a topic that groups have pulled messages of since the start, by group.
+func (t *offsetTable) readers(topic string) map[string][]int32 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	g := t.table[groupKey{topic: topic, group: group}]
-	if g == nil {
-		return nil
-	}
-	var queues []int32
-	for queueID, q := range g.queues {
-		if q.pulled > 0 {
-			queues = append(queues, queueID)
+	groups := map[string][]int32{}
+	for key, g := range t.table {
+		if key.topic != topic {
+			continue
+		}
+		for queueID, q := range g.queues {
+			if q.pulled > 0 {
+				groups[key.group] = append(groups[key.group], queueID)
+			}
 		}
 	}
-	return queues
+	return groups
 }
 
 // removeGroup forgets everything of a group.

@@ -200,8 +200,10 @@ func (b *Broker) removeTopics(topics ...string) error {
 	_, err := b.topics.delete(topics...)
 	for _, topic := range topics {
 		err = errors.Join(err, b.store.DeleteTopic(topic))
-		for _, group := range b.consumers.groupsOf(topic) {
-			b.anew.note(group, topic, b.offsets.readers(group, topic))
+		for group, queues := range b.offsets.readers(topic) {
+			if _, online := b.consumers.info(group); online {
+				b.anew.note(group, topic, queues)
+			}
 		}
 		b.offsets.removeTopic(topic)
 		b.pop.removeTopic(topic)

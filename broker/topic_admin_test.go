@@ -179,6 +179,7 @@ func TestTopicDeletedUnderReaders(t *testing.T) {
 	b := newTestBroker(t)
 	b.create("T", 2)
 	b.put("T", 0, 10, "")
+	b.put("T", 1, 10, "")
 	c := b.dial()
 	heartbeat := heartbeatOf("c", "G", tagSub("T", "*", 1))
 	c.want(0, remoting.HeartBeat, nil, heartbeat)
@@ -192,6 +193,7 @@ func TestTopicDeletedUnderReaders(t *testing.T) {
 		b.put("T", 0, n, "")
 	}
 	c.want(0, remoting.PullMessage, at(0), nil)
+	c.want(0, remoting.PullMessage, pullFields("G", "T", 1, 0), nil)
 	remake(12)
 	if a := commit(10); a.remark != "Offset has been previously reset" || b.offsets.committed("G", "T", 0) != noOffset {
 		t.Errorf("an old offset is committed: %d, %q", b.offsets.committed("G", "T", 0), a.remark)
@@ -212,6 +214,9 @@ func TestTopicDeletedUnderReaders(t *testing.T) {
 		t.Errorf("%d messages for one that begins by itself", len(list))
 	}
 	c.want(0, remoting.PullMessage, at(5), nil)
+	if !b.anew.has("G", "T", 1) {
+		t.Error("the queue that nobody has asked for since is forgotten")
+	}
 
 	remake(12)
 	c.close()
