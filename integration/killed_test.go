@@ -73,9 +73,10 @@ func TestKilledOrderlyConsumer(t *testing.T) { //nolint:tparallel // its parts s
 		}
 		wait.Go(func() {
 			k := newKilled()
-			k.run(func() { k.survivor = goSurvivor(t, c.Namesrv, k.seeSurvivor) }, func() {
+			name := "go_killed_" + broker // the client shares what has one name in one process
+			k.run(func() { k.survivor = goSurvivor(t, &goEnv{namesrv: c.Namesrv, name: name}, k.seeSurvivor) }, func() {
 				cmd := exec.Command(os.Args[0], "-test.run=^TestGoVictim$")
-				cmd.Env = append(os.Environ(), goVictimVariable+"="+c.Namesrv)
+				cmd.Env = append(os.Environ(), goVictimVariable+"="+c.Namesrv+" "+name)
 				peer.RunProgram(t, cmd, "Go victim", 5*time.Minute, peer.Watch{See: k.seeVictim, Kill: k.kill})
 			})
 			note("Go 2.1.3", broker, k)
@@ -118,7 +119,13 @@ func newKilled() *killed { return &killed{started: make(chan struct{}), kill: ma
 
 func (k *killed) run(survivor, victim func()) {
 	var wait sync.WaitGroup
-	wait.Go(survivor)
+	wait.Go(func() {
+		defer func() { // it may have got nothing, or the victim too little
+			k.once[0].Do(func() { close(k.started) })
+			k.once[1].Do(func() { close(k.kill) })
+		}()
+		survivor()
+	})
 	wait.Go(func() { <-k.started; victim() })
 	wait.Wait()
 }
@@ -211,17 +218,17 @@ func (k *killed) result(t *testing.T, what string, exact bool) peer.Scenario {
 	return s
 }
 
-// goVictimVariable names the name server of the consumer that this test program becomes.
+// goVictimVariable has the name server and the name of the consumer that this test program becomes.
 const goVictimVariable = "GO_VICTIM"
 
 // TestGoVictim is no test: it is the process that TestKilledOrderlyConsumer kills.
 func TestGoVictim(t *testing.T) {
-	namesrv := os.Getenv(goVictimVariable)
-	if namesrv == "" {
+	namesrv, name, ok := strings.Cut(os.Getenv(goVictimVariable), " ")
+	if !ok {
 		t.Skip("started by TestKilledOrderlyConsumer")
 	}
 	rlog.SetLogLevel("fatal")
-	e := &goEnv{namesrv: namesrv, name: "go_killed"}
+	e := &goEnv{namesrv: namesrv, name: name}
 	e.consumeOrderly(t, func(line string) { fmt.Println(line) })
 	<-time.After(5 * time.Minute)
 }
@@ -236,9 +243,8 @@ func (e *goEnv) consumeOrderly(t *testing.T, tell func(line string)) *inbox {
 }
 
 // goSurvivor is killed_orderly with the Go client.
-func goSurvivor(t *testing.T, namesrv string, tell func(line string)) peer.Scenario {
+func goSurvivor(t *testing.T, e *goEnv, tell func(line string)) peer.Scenario {
 	s := peer.Scenario{OK: true}
-	e := &goEnv{namesrv: namesrv, name: "go_killed"}
 	p := e.producer(t, producer.WithQueueSelector(producer.NewHashQueueSelector()))
 	send := func(n int) {
 		for key := range killedKeys {

@@ -24,7 +24,7 @@ var features = map[string]string{
 	"push": "consumption", "offsets": "consumption", "lite": "consumption", "broadcast": "consumption", "rebalance": "consumption", "share": "consumption", "rewind": "rewind",
 	"push_from": "consume from", "orderly": "order", "fifo": "order", "simple_fifo": "order", "retry": "retry and dead letters", "dead": "retry and dead letters",
 	"transaction": "transactions", "filter": "filters", "tags": "filters", "sql": "filters", "push_tags": "filters", "request_reply": "request and reply", "trace": "message trace", "query": "message query",
-	"pop": "pop", "simple": "pop", "delay": "delays and timers", "timer": "delays and timers", "recall": "recall", "restart": "stop and restart under load", "restart_query": "message query", "killed_orderly": "order", "conflict": "consumption", "with_go": "normal messages", "topic_deleted": "consumption", "from_where": "consume from",
+	"pop": "pop", "simple": "pop", "delay": "delays and timers", "timer": "delays and timers", "recall": "recall", "restart": "stop and restart under load", "restart_query": "message query", "killed_orderly": "order", "conflict": "consumption", "with_": "normal messages", "topic_deleted": "consumption", "from_where": "consume from",
 }
 
 func feature(name string) string {
