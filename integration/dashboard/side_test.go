@@ -232,8 +232,8 @@ var changing = []struct {
 	{regexp.MustCompile(`[\d.]+ GiB`), "SIZE"},
 }
 
-// rates are members whose numbers are measured.
-var rates = regexp.MustCompile(`(?i)time|tps|subVersion|timestamp|distribute|spent|cost|rt$|storeSize|memory|offsetmax|ratio|buffer|Flow$|load|heap`)
+// rates are members that are measured, or that change while a client shares out its queues again.
+var rates = regexp.MustCompile(`(?i)time|tps|subVersion|clientInfo|timestamp|distribute|spent|cost|rt$|storeSize|memory|offsetmax|ratio|buffer|Flow$|load|heap`)
 
 // normal is an answer as lines "path=value", sorted, without what differs from run to run.
 func (s *side) normal(text string) []string {
