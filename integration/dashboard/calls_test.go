@@ -43,8 +43,6 @@ func calls(s *side) []call {
 		}},
 		{path: "/consumer/examineSubscriptionGroupConfig.query", params: fields{"consumerGroup": "g-made"}},
 		{path: "/consumer/deleteSubGroup.do", body: fields{"groupName": "g-made", "brokerNameList": names}},
-		{path: "/dashboard/broker.query", params: fields{"date": time.Now().Format(time.DateOnly)}},
-		{path: "/dashboard/topicCurrent.query"},
 		{path: "/message/viewMessage.query", params: fields{"msgId": s.message, "topic": "orders"}},
 		{path: "/message/queryMessageByTopicAndKey.query", params: fields{"topic": "orders", "key": "k3"}},
 		{path: "/message/queryMessageByTopic.query", params: hour(fields{"topic": "orders"})},
