@@ -466,7 +466,7 @@ func (q *ConsumeQueue) sweep() error {
 	defer files.pages.Put(buf) //nolint:staticcheck // a page is large: the header of its slice costs nothing beside it
 	for {
 		var from, to int64
-		if from, to, err = nextNonZero(f, end*files.unit-own, files.size, buf[:]); err != nil || to == 0 {
+		if from, to, err = nextNonZero(f.File, end*files.unit-own, files.size, buf[:]); err != nil || to == 0 {
 			break
 		}
 		if err = writeZeros(f, from, to); err != nil {
