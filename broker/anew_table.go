@@ -6,6 +6,9 @@ import (
 	"sync/atomic"
 )
 
+// maxAnew bounds the queues noted in an anewTable. Over it none is noted: members go on where the old queue was, as with Apache.
+const maxAnew = 100_000
+
 // anewTable knows which groups read a queue that is gone with its topic, and have not asked since. Their members still hold offsets of the
 // old queue: the first pull is led to the beginning of the new one, and commits of the old offsets have no effect until then. Apache takes
 // them for offsets of the new queue and passes over its messages. It lives in memory, and forgets groups whose last member leaves: new members
@@ -13,7 +16,7 @@ import (
 type anewTable struct {
 	count atomic.Int64 // queues in groups: most pulls ask nothing more
 
-	mu     sync.Mutex
+	mu     sync.RWMutex
 	groups map[groupKey]map[int32]struct{} // guarded by mu
 }
 
@@ -25,15 +28,20 @@ func (t *anewTable) note(group, topic string, queues []int32) {
 	defer t.mu.Unlock()
 	key := groupKey{topic: strings.Clone(topic), group: strings.Clone(group)}
 	set := t.groups[key] // of a deletion before, not asked for since
-	if set == nil {
-		set = make(map[int32]struct{}, len(queues))
-		t.groups[key] = set
-	}
-	before := len(set)
 	for _, queueID := range queues {
+		if _, ok := set[queueID]; ok {
+			continue
+		}
+		if t.count.Load() >= maxAnew {
+			return
+		}
+		if set == nil {
+			set = make(map[int32]struct{}, len(queues))
+			t.groups[key] = set
+		}
 		set[queueID] = struct{}{}
+		t.count.Add(1)
 	}
-	t.count.Add(int64(len(set) - before))
 }
 
 // has tells whether a group has not asked for the queue since the old one went.
@@ -41,15 +49,15 @@ func (t *anewTable) has(group, topic string, queueID int32) bool {
 	if t.count.Load() == 0 {
 		return false
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.mu.RLock()
+	defer t.mu.RUnlock()
 	_, ok := t.groups[groupKey{topic: topic, group: group}][queueID]
 	return ok
 }
 
 // take is has, once.
 func (t *anewTable) take(group, topic string, queueID int32) bool {
-	if t.count.Load() == 0 {
+	if !t.has(group, topic, queueID) {
 		return false
 	}
 	t.mu.Lock()

@@ -10,9 +10,6 @@ import (
 	"github.com/rocketd/rocketd/store"
 )
 
-// maxInnerMessages bounds the messages of a batch that is stored as one record: consume queues have two bytes for their number.
-const maxInnerMessages = 32_767
-
 // hasBatchQueues tells whether a topic stores batches as one record (QueueTypeUtils#isBatchCq).
 func hasBatchQueues(topic *body.TopicConfig) bool {
 	return topic.Attributes[message.AttributeQueueType] == message.QueueTypeBatch
@@ -43,8 +40,8 @@ func (b *Broker) checkInnerBatch(m *message.Message, p *sendProperties, topic *b
 // s.batch are its messages. Of the broker's pairs it gets the cluster alone.
 func (b *Broker) stageInner(s *sender, now int64) (pendingSend, error) {
 	m, p, n := &s.message, &s.properties, len(s.batch)
-	if n > maxInnerMessages {
-		return pendingSend{}, b.illegal("the batch has %d messages, in a topic with %s=%s it may have %d", n, message.AttributeQueueType, message.QueueTypeBatch, maxInnerMessages)
+	if n > store.MaxInnerMessages {
+		return pendingSend{}, b.illegal("the batch has %d messages, in a topic with %s=%s it may have %d", n, message.AttributeQueueType, message.QueueTypeBatch, store.MaxInnerMessages)
 	}
 	if p.owned || p.innerNum {
 		m.Properties = m.Properties.Without(message.KeyCluster, message.KeyInnerNum, message.KeyInnerBase)

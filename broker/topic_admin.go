@@ -201,8 +201,9 @@ func (b *Broker) removeTopics(topics ...string) error {
 	for _, topic := range topics {
 		err = errors.Join(err, b.store.DeleteTopic(topic))
 		for group, queues := range b.offsets.readers(topic) {
-			if _, online := b.consumers.info(group); online {
-				b.anew.note(group, topic, queues)
+			b.anew.note(group, topic, queues)
+			if _, online := b.consumers.info(group); !online {
+				b.anew.forget(group) // asked behind note, so that a member that leaves just now takes it along
 			}
 		}
 		b.offsets.removeTopic(topic)

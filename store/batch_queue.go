@@ -20,8 +20,8 @@ import (
 //	42      4     0: reserved
 const batchUnitSize = 46
 
-// maxInnerMessages is how many messages one record can hold: their number has two bytes.
-const maxInnerMessages = 1<<15 - 1
+// MaxInnerMessages is how many messages one record of a batch queue can hold: their number has two bytes, as a Java short.
+const MaxInnerMessages = 1<<15 - 1
 
 // batchOffsets are the bounds of a batch queue in messages. Its entries stand one behind the other from file 0 on, as those of every queue; what
 // they are is searched by the offset of the first message that each of them holds.
@@ -74,8 +74,8 @@ func (s *Store) prepareInnerBatchLocked(m *message.Message, set *settings, r *st
 	}
 	text, _ := m.Property(message.KeyInnerNum)
 	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || n < 1 || n > maxInnerMessages {
-		return nil, fmt.Errorf("%w: property %s of an inner batch is %q, it must be from 1 to %d", ErrMessageIllegal, message.KeyInnerNum, text, maxInnerMessages)
+	if err != nil || n < 1 || n > MaxInnerMessages {
+		return nil, fmt.Errorf("%w: property %s of an inner batch is %q, it must be from 1 to %d", ErrMessageIllegal, message.KeyInnerNum, text, MaxInnerMessages)
 	}
 	r.messages = int32(n)
 	inner := *m
@@ -97,7 +97,7 @@ func innerMessages(r *message.Record) int32 {
 		return 1
 	}
 	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || n < 1 || n > maxInnerMessages {
+	if err != nil || n < 1 || n > MaxInnerMessages {
 		return 1
 	}
 	return int32(n)

@@ -366,3 +366,33 @@ func TestKindTurnsOut(t *testing.T) {
 		st.checked(s)
 	}
 }
+
+// TestKindChangesWhileAQueueGoes makes a queue of the other kind while its predecessor's files are being removed: it keeps its own.
+func TestKindChangesWhileAQueueGoes(t *testing.T) {
+	st := newQuietTest(t)
+	table := st.idle().queues
+	key := queueKey{"T", 0}
+	const n = 3 * keptEntriesMost
+	old := table.obtainKind(key, false)
+	old.append(Entry{PhysicalOffset: 1, Size: 1})
+	table.detach([]*ConsumeQueue{old})
+	fresh := table.obtainKind(key, true)
+	for i := range int64(n) {
+		fresh.appendUnit(batchUnit{Entry{QueueOffset: i, PhysicalOffset: i, Size: 1}, 1, 1})
+	}
+	if err := errors.Join(table.write(0), table.removeQueues([]*ConsumeQueue{old})); err != nil {
+		t.Fatal(err)
+	}
+	fresh.mu.Lock()
+	fresh.trimLocked(0)
+	written := fresh.written
+	fresh.mu.Unlock()
+	for _, offset := range []int64{0, n - 1} {
+		if e, ok := fresh.Entry(offset); !ok || e.PhysicalOffset != offset {
+			t.Errorf("entry %d: %v %t", offset, e, ok)
+		}
+	}
+	if left := table.unwritten.Load(); written != n || left != 0 {
+		t.Errorf("%d entries are written, %d bytes are not, want %d and 0", written, left, n)
+	}
+}

@@ -32,7 +32,7 @@ type commitLog struct {
 	clock clock.Clock
 	// sync: dispatch and answers wait for the flush.
 	sync bool
-	// dispatch makes records visible that were written (or with sync: flushed). It runs with commitMu held, or on the flusher.
+	// dispatch makes records visible that were written (or with sync: flushed). It runs with commitMu held (with sync: flushMu).
 	dispatch func(b *batch)
 	// wakeFlusher tells the flusher that there is something to flush.
 	wakeFlusher func()

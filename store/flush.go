@@ -160,8 +160,9 @@ func (f *flusher) took(d time.Duration) {
 }
 
 // CommitAndFlush is Commit for a caller who would be the only one to wait for the flusher: with SYNC_FLUSH, when nobody flushes just now and the
-// disk was quick of late, it flushes by itself, which saves two changes of threads. flushed tells that it did, and that what t covers is on disk
-// and dispatched; else OnFlushed is to be asked as after Commit.
+// disk was quick of late, it flushes by itself, which saves two changes of threads. The wait for the disk has no bound, as that of a write has none:
+// syncFlushTimeout is for those who ask OnFlushed. flushed tells that it did, and that what t covers is on disk and dispatched; else OnFlushed is
+// to be asked as after Commit.
 func (s *Store) CommitAndFlush(t Ticket) (flushed bool, err error) {
 	f := s.flusher
 	if !s.log.sync || f.recent.Load() > quickFlush.Nanoseconds() || !f.flushMu.TryLock() {
@@ -173,7 +174,11 @@ func (s *Store) CommitAndFlush(t Ticket) (flushed bool, err error) {
 	}
 	// An error is the log's from now on, and what OnFlushed answers.
 	_ = f.flushLocked()
-	return s.log.dispatched.Load() >= t.end, nil
+	if s.log.dispatched.Load() < t.end {
+		s.log.wakeFlusher() // what the flush left undone is its business: nothing else tells it of this commit
+		return false, nil
+	}
+	return true, nil
 }
 
 // dispatchFlushed dispatches the batches that have been flushed.
@@ -200,7 +205,8 @@ func (l *commitLog) dispatchFlushed() {
 
 // OnFlushed calls done once, when what t covers is flushed to disk and dispatched, or with the error: ErrFlushFailed,
 // ErrFlushTimeout, ErrClosed, or what Commit says about t. With ASYNC_FLUSH nothing waits: done is called at once. Otherwise done
-// runs on the flusher (or the janitor, when it comes too late) and must not block. t must have been committed.
+// runs on whoever flushes, which is the flusher or a caller of CommitAndFlush (or the janitor, when it comes too late), and must not block. t must
+// have been committed.
 func (s *Store) OnFlushed(t Ticket, done func(error)) {
 	l := &s.log
 	if settled, err := l.settled(t); !settled {

@@ -237,8 +237,11 @@ func (t *queueTable) syncDue() error {
 	return errors.Join(t.syncTree(ordinary), t.syncFiles(batches, t.batchFiles.below(removed)))
 }
 
-// noteRemoved lets the next sync make a removal in a directory durable.
+// noteRemoved lets the next sync make a removal in a directory durable. After one that failed there is none.
 func (t *queueTable) noteRemoved(dir string) {
+	if t.unsafe.Load() != nil {
+		return
+	}
 	t.removedMu.Lock()
 	t.removedIn[dir] = true
 	t.removedMu.Unlock()
@@ -344,11 +347,11 @@ func (t *queueTable) removeQueues(list []*ConsumeQueue) error {
 		q.tail = nil
 		q.mu.Unlock()
 		err = errors.Join(err, q.files.forget(q, -1))
-		if fresh := t.get(q.topic, q.id); fresh != nil {
-			// It came back while it was going: its files are its own from the first entry on.
+		if fresh := t.get(q.topic, q.id); fresh != nil && fresh.files == q.files {
+			// It came back while it was going: its files are its own from the first entry on. One of the other kind has its own directory.
 			fresh.mu.Lock()
 			err = errors.Join(err, t.removeDir(q), fresh.files.forget(fresh, -1))
-			t.unwritten.Add((fresh.written - fresh.tailFrom) * q.files.unit)
+			t.unwritten.Add((fresh.written - fresh.tailFrom) * fresh.files.unit)
 			fresh.written, fresh.synced = fresh.tailFrom, fresh.tailFrom
 			fresh.firstBase, fresh.lastBase = -1, -1
 			fresh.mu.Unlock()
