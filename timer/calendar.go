@@ -7,6 +7,7 @@ import "slices"
 // belongs to one goroutine.
 type calendar struct {
 	n     int
+	late  int // of them those that were due when they were enqueued
 	nodes []node
 	free  int32 // 1 + the first of the free nodes, 0: none
 	lists map[int64]*msList
@@ -45,6 +46,9 @@ func (c *calendar) push(e entry) {
 	i := c.take()
 	c.nodes[i-1].entry, c.nodes[i-1].used = e, true
 	c.n++
+	if e.late {
+		c.late++
+	}
 	l := c.lists[e.out]
 	if l == nil {
 		l = c.begin(e.out)
@@ -73,6 +77,9 @@ func (c *calendar) pop() entry {
 	c.nodes[i-1].next, c.nodes[i-1].used = c.free, false
 	c.free = i
 	c.n--
+	if e.late {
+		c.late--
+	}
 	if l.first == 0 {
 		c.end()
 	}
@@ -98,7 +105,7 @@ func (c *calendar) clear(keep int) {
 	}
 	c.spare = append(c.spare, c.heap...)
 	clear(c.lists)
-	c.n, c.free, c.nodes, c.heap = 0, 0, c.nodes[:0], c.heap[:0]
+	c.n, c.late, c.free, c.nodes, c.heap = 0, 0, 0, c.nodes[:0], c.heap[:0]
 }
 
 // take returns 1 + a free node without a next one.

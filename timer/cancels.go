@@ -86,7 +86,7 @@ func (s cancels) held() map[int64]bool {
 // backlog: they stay until all that is due was seen.
 func (t *Timer) closeCancels(last, now int64) {
 	w := &t.window
-	if len(w.cancels) == 0 || t.rolling || t.backlog || w.until <= t.wheel.key(now-1) || w.late() {
+	if len(w.cancels) == 0 || t.rolling || t.backlog || w.until <= t.wheel.key(now-1) || w.timers.late > 0 {
 		return
 	}
 	for k, c := range w.cancels {

@@ -3,6 +3,7 @@ package timer
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/rocketd/rocketd/internal/relay"
@@ -139,7 +140,7 @@ func (t *Timer) heldUp(now int64, readErr, putErr error) bool {
 // takeBack returns to the calendar what was taken from it from the first message not stored on.
 func (t *Timer) takeBack(stored int) {
 	b, w := &t.put, &t.window
-	for _, i := range b.sources[stored:] {
+	for _, i := range slices.Backward(b.sources[stored:]) { // so that each goes before the first of its millisecond
 		e := b.taken[i]
 		if w.partial != nil && t.wheel.key(e.out) == w.partial.key {
 			w.partial.waiting++

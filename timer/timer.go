@@ -32,7 +32,7 @@ const (
 	openBudget  = 4096
 	sweepBudget = 4096
 	// gatherPause passes between an arrival and the round that enqueues it, so that one round takes many, unless something is due earlier or
-	// was sent with less than soon to wait.
+	// was sent with less than soon to wait. What the store takes longer than soon to show is that much later.
 	gatherPause = 2 * time.Millisecond
 	soon        = 50 * time.Millisecond
 	// retryPause passes before a put that failed is tried again.
@@ -98,6 +98,7 @@ type Timer struct {
 	nextDue    atomic.Int64 // set by the worker; see Stats
 	enqueuedTo atomic.Int64 // set by the worker, after nextDue; see Behind
 	hurry      atomic.Int64 // ms; until then arrivals are not gathered
+	gathering  atomic.Bool  // the worker lets arrivals gather
 
 	// Worker only:
 	queueOffset int64
@@ -283,8 +284,8 @@ func (t *Timer) signal() {
 func (t *Timer) work() {
 	timer := t.o.Clock.NewTimer(0)
 	defer timer.Stop()
-	gathering := time.NewTimer(gatherPause) // of the machine: messages do not come by the clock
-	defer gathering.Stop()
+	pause := time.NewTimer(gatherPause) // of the machine: messages do not come by the clock
+	defer pause.Stop()
 	for {
 		next, busy := t.round()
 		if !busy && !t.arrived.Load() {
@@ -295,18 +296,29 @@ func (t *Timer) work() {
 			case <-t.stop:
 			}
 		}
-		if !busy && t.mayGather(next) {
-			gathering.Reset(gatherPause)
-			select {
-			case <-gathering.C:
-			case <-t.stop:
-			}
+		if !busy {
+			t.gatherArrivals(pause, next)
 		}
 		select {
 		case <-t.stop:
 			return
 		default:
 		}
+	}
+}
+
+// gatherArrivals waits until gatherPause has passed, unless something is due before or announced that will be soon.
+func (t *Timer) gatherArrivals(pause *time.Timer, next int64) {
+	t.gathering.Store(true)
+	defer t.gathering.Store(false)
+	if !t.mayGather(next) { // asked for behind the note: noteSoon looks at them the other way round
+		return
+	}
+	pause.Reset(gatherPause)
+	select {
+	case <-pause.C:
+	case <-t.wake:
+	case <-t.stop:
 	}
 }
 
@@ -324,8 +336,11 @@ func (t *Timer) noteSoon(out, now int64) {
 	for {
 		old := t.hurry.Load()
 		if old >= out || t.hurry.CompareAndSwap(old, out) {
-			return
+			break
 		}
+	}
+	if t.gathering.Load() {
+		t.signal()
 	}
 }
 

@@ -123,13 +123,6 @@ func (w *window) admit(key int64, e entry, r *request) {
 	}
 }
 
-// late tells whether timers that came too late for their slot wait.
-func (w *window) late() bool {
-	late := false
-	w.timers.each(func(e *entry) { late = late || e.late })
-	return late
-}
-
 // bound is where the order is not known any more: everything before it that waits is in the calendar.
 func (w *window) bound(precision int64) mark {
 	b := mark{w.until * precision, 0}

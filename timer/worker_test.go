@@ -16,10 +16,15 @@ import (
 // running starts a Timer with its goroutines, on the clock of a synctest bubble.
 func running(tb testing.TB, fs vfs.FS, log *relaytest.Log) *Timer {
 	tb.Helper()
+	return runningBy(tb, fs, log, clock.System{})
+}
+
+func runningBy(tb testing.TB, fs vfs.FS, log *relaytest.Log, by clock.Clock) *Timer {
+	tb.Helper()
 	b := &bench{t: tb}
 	c := conf.Default().Store
 	log.Detach()
-	tm, err := Open(Options{Store: log, FS: fs, Dir: "store", Clock: clock.System{}, Log: b.logger(), Config: &c})
+	tm, err := Open(Options{Store: log, FS: fs, Dir: "store", Clock: by, Log: b.logger(), Config: &c})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -103,6 +108,115 @@ func TestASteadyLoadOfTimersIsOnTime(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+func TestWhatIsSentWhileOthersGatherIsOnTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := relaytest.New(clock.System{})
+		tm := running(t, vfs.NewMem(), log)
+		for i := range 20 {
+			sendAt(t, tm, log, "far"+strconv.Itoa(i), time.Now().Add(time.Hour))
+			synctest.Wait() // the worker gathers now
+			sendAt(t, tm, log, "near"+strconv.Itoa(i), time.Now().Add(time.Millisecond))
+			time.Sleep(time.Millisecond)
+			synctest.Wait()
+			if n := log.Count("T", 0); n != i+1 {
+				t.Fatalf("%d came, want %d", n, i+1)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if late := tm.Stats().MaxLateness; late != 0 {
+			t.Errorf("%d ms late", late)
+		}
+		if err := tm.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCloseWhileArrivalsGatherLosesNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := relaytest.New(clock.System{})
+		fs := vfs.NewMem()
+		for range 3 { // gathered, enqueued by the next one, delivered by the last
+			tm := running(t, fs, log)
+			synctest.Wait()
+			sendAt(t, tm, log, "a", time.Now().Add(time.Minute))
+			synctest.Wait()
+			before := time.Now()
+			if err := tm.Close(); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(before); took >= gatherPause {
+				t.Errorf("Close waited %v", took)
+			}
+		}
+		tm := running(t, fs, log)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := log.Count("T", 0); n != 3 {
+			t.Errorf("%d came, want 3", n)
+		}
+		if err := tm.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestATimerThatTheDiskShowsLateIsNeverEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := relaytest.New(clock.System{})
+		log.Lag = true // SYNC_FLUSH: it becomes visible with the flush
+		tm := running(t, vfs.NewMem(), log)
+		due := time.Now().Add(60 * time.Millisecond)
+		sendAt(t, tm, log, "a", due)
+		time.Sleep(59*time.Millisecond + 500*time.Microsecond)
+		if err := log.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(gatherPause)
+		synctest.Wait()
+		if err := log.Flush(); err != nil { // so that it is seen
+			t.Fatal(err)
+		}
+		got := log.Messages("T", 0)
+		if len(got) != 1 {
+			t.Fatalf("%d came, want 1", len(got))
+		}
+		if late := got[0].StoreTimestamp - due.UnixMilli(); late < 0 || late > gatherPause.Milliseconds() {
+			t.Errorf("%d ms late, want 0 to %v", late, gatherPause)
+		}
+		if err := tm.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAStepOfTheClockWhileArrivalsGather(t *testing.T) {
+	for name, step := range map[string]time.Duration{"forward": 2 * time.Hour, "back": -2 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				manual := clock.NewManual(time.Now())
+				log := relaytest.New(manual)
+				tm := runningBy(t, vfs.NewMem(), log, manual)
+				sendAt(t, tm, log, "a", manual.Now().Add(time.Hour))
+				synctest.Wait() // the worker gathers now
+				manual.Step(step)
+				time.Sleep(gatherPause)
+				synctest.Wait()
+				want := 0
+				if step > 0 {
+					want = 1
+				}
+				if n := log.Count("T", 0); n != want {
+					t.Errorf("%d came, want %d", n, want)
+				}
+				if err := tm.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }
 
 func TestCloseWithoutStart(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 
 	"github.com/rocketd/rocketd/internal/vfs"
 	"github.com/rocketd/rocketd/message"
@@ -21,9 +22,9 @@ const (
 	keptBytes = 512 << 10
 	// openFiles is how many files of the log are held open.
 	openFiles = 4
-	// hotBytes before its end the log is surely in the page cache, and read through a mapping; what lies before is read by calls, so that nothing
-	// but the reader waits for the disk. restBytes bounds what is read through a mapping before it is made anew, so that it does not keep
-	// the log resident.
+	// hotBytes before its end the log was written of late, so that it lies in the page cache as a rule, and is copied out of a mapping, which
+	// saves a call for each record; what lies before is read by calls. restBytes bounds what is copied from a mapping before it is given up, so
+	// that it does not keep the log resident.
 	hotBytes  = 1 << 30
 	restBytes = 256 << 20
 )
@@ -48,31 +49,23 @@ type reader struct {
 type openFile struct {
 	f         vfs.File
 	base, end int64
-	mapped    *Block // all of the file; nil: it is not mapped
-	unmapped  bool   // it cannot be mapped
+	mapped    vfs.Mapping // all of the file; nil: it is not mapped
+	copied    int64       // bytes that were copied from mapped
+	unmapped  bool        // it is not to be mapped
 }
 
 // Block is bytes of the log. It is reused when nobody holds it.
 type Block struct {
-	r       *reader
-	base    int64 // physical offset of data[0]
-	data    []byte
-	class   int // blockClasses: too large to be kept
-	refs    int
-	mapping vfs.Mapping // data is mapped
-	read    int64       // bytes that were read of a mapping
+	r     *reader
+	base  int64 // physical offset of data[0]
+	data  []byte
+	class int // blockClasses: too large to be kept
+	refs  int
 }
 
 // release gives back one hold.
 func (b *Block) release() {
-	if b.refs--; b.refs > 0 {
-		return
-	}
-	if b.mapping != nil {
-		_ = b.mapping.Unmap() // was only read
-		return
-	}
-	if b.class == blockClasses {
+	if b.refs--; b.refs > 0 || b.class == blockClasses {
 		return
 	}
 	if free := &b.r.free[b.class]; len(*free)*cap(b.data) < keptBytes {
@@ -116,9 +109,15 @@ func (r *reader) bytes(offset int64, size int32) (*Block, error) {
 			store.ErrNotFound, offset, size, r.log.MinPhysicalOffset(), logEnd)
 	}
 	if offset >= logEnd-hotBytes && file.mapAll() {
-		file.mapped.r = r
-		file.mapped.read += int64(size)
-		return file.mapped, nil
+		b := r.takeBlock(int(size))
+		b.base = offset
+		if file.copyTo(b.data, offset-file.base) {
+			r.keep(b)
+			return b, nil
+		}
+		b.release()
+		file.unmap()
+		file.unmapped = true // a call tells why it cannot be read
 	}
 	return r.read(file, min(file.end, logEnd), offset, size)
 }
@@ -126,21 +125,38 @@ func (r *reader) bytes(offset int64, size int32) (*Block, error) {
 // mapAll maps the file, unless it is mapped already. It is false where that cannot be.
 func (f *openFile) mapAll() bool {
 	if f.mapped != nil || f.unmapped {
-		return !f.unmapped
+		return f.mapped != nil
 	}
 	m, ok, err := f.f.Map(int(f.end - f.base))
 	if err != nil || !ok { // reading by calls works too
 		f.unmapped = true
 		return false
 	}
-	f.mapped = &Block{base: f.base, data: m.Bytes(), class: blockClasses, refs: 1, mapping: m}
+	f.mapped, f.copied = m, 0
 	return true
 }
 
-// unmap gives up the mapping: it goes when no record of it is held.
+// copyTo fills b with what is mapped at a place. It is false when that is not there any more: somebody has cut the file short, or the disk does
+// not give it.
+func (f *openFile) copyTo(b []byte, at int64) (ok bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if fault := recover(); fault != nil {
+			if _, memory := fault.(interface{ Addr() uintptr }); !memory {
+				panic(fault)
+			}
+			ok = false
+		}
+	}()
+	copy(b, f.mapped.Bytes()[at:])
+	f.copied += int64(len(b))
+	return true
+}
+
+// unmap gives up the mapping.
 func (f *openFile) unmap() {
 	if f.mapped != nil {
-		f.mapped.release()
+		_ = f.mapped.Unmap() // was only read
 		f.mapped = nil
 	}
 }
@@ -166,11 +182,16 @@ func (r *reader) read(file *openFile, end, offset int64, size int32) (*Block, er
 		}
 		return nil, fmt.Errorf("read commit log at %d: %w", offset, err)
 	}
+	r.keep(b)
+	return b, nil
+}
+
+// keep makes b the last block read.
+func (r *reader) keep(b *Block) {
 	if r.block != nil {
 		r.block.release()
 	}
 	r.block = b
-	return b, nil
 }
 
 // takeBlock returns a block of n bytes with one hold.
@@ -216,16 +237,17 @@ func (r *reader) file(offset int64) (*openFile, error) {
 	return &r.files[0], nil
 }
 
-// rest closes the files that are removed, or all when the relay ends, and gives up mappings of which much was read.
+// rest closes the files that are removed, or all when the relay ends, and gives up mappings of which much was copied and of files that are not
+// the newest ones any more.
 func (r *reader) rest(all bool) {
-	begin := r.log.MinPhysicalOffset()
+	begin, hot := r.log.MinPhysicalOffset(), r.log.MaxPhysicalOffset()-hotBytes
 	kept := r.files[:0]
 	for _, f := range r.files {
 		if all || f.end <= begin {
 			f.close()
 			continue
 		}
-		if f.mapped != nil && f.mapped.read > restBytes {
+		if f.copied > restBytes || f.end <= hot {
 			f.unmap()
 		}
 		kept = append(kept, f)
