@@ -78,6 +78,11 @@ func TestProxy(t *testing.T) {
 // storyClients are the gRPC clients that can be had, Java's first.
 func storyClients(t *testing.T) []*peer.StoryClient {
 	t.Helper()
+	var wait sync.WaitGroup
+	for _, client := range peer.StoryClients {
+		wait.Go(func() { _ = client.Prepare() }) // it says it again below
+	}
+	wait.Wait()
 	var ready []*peer.StoryClient
 	for _, client := range peer.StoryClients {
 		if err := client.Prepare(); err == nil {

@@ -59,7 +59,9 @@ func TestRestartUnderLoad(t *testing.T) { //nolint:tparallel // its parts share 
 		for _, version := range versions {
 			wait.Go(func() {
 				run := peer.ScenarioRun{Watch: watch, Version: version, Namesrv: c.Namesrv, Prefix: "r" + strings.ReplaceAll(version, ".", ""), Only: []string{"restart_load", "restart_query"}}
-				for name, s := range peer.RunScenarios(t, run) {
+				results := peer.RunScenarios(t, run)
+				for _, name := range run.Only {
+					s := results[name]
 					s.Name = name
 					note("Java "+version, broker, s)
 				}
@@ -75,7 +77,7 @@ func TestRestartUnderLoad(t *testing.T) { //nolint:tparallel // its parts share 
 		for _, topic := range topics { // all are sending
 			await(t, 90*time.Second, "messages in "+topic, func() bool { return stored(client, c.Broker, topic) > 40 })
 		}
-		await(t, 90*time.Second, "queries before the restart", func() bool { return int(asked.Load()) == len(versions) })
+		await(t, 90*time.Second, "queries before the restart", func() bool { return int(asked.Load()) >= len(versions) })
 		c.StopBroker(t)
 		time.Sleep(time.Second)
 		if broker == "apache" {

@@ -142,7 +142,7 @@ func (q *ConsumeQueue) checkFile(f vfs.File, base, first, end int64) (reason str
 	if at := end*files.unit - base; at <= files.size && !q.stale {
 		buf := files.page()
 		_, found, err := nextNonZero(f, at, files.size, buf[:])
-		files.pages.Put(buf) //nolint:staticcheck // a page is large: the header of its slice costs nothing beside it
+		files.pages.Put(buf)
 		if err != nil {
 			return "", err
 		}
@@ -311,7 +311,7 @@ func (q *ConsumeQueue) countEntries(base int64, closed bool) (n int64, last Entr
 	}
 	low, high := int64(0), files.size/unit
 	buf := files.page()
-	defer files.pages.Put(buf) //nolint:staticcheck // a page is large: the header of its slice costs nothing beside it
+	defer files.pages.Put(buf)
 	if !closed {
 		for low < high {
 			b := buf[:min(pageSize/unit, high-low)*unit]
@@ -463,7 +463,7 @@ func (q *ConsumeQueue) sweep() error {
 	}
 	q.lastBase = own
 	buf := files.page()
-	defer files.pages.Put(buf) //nolint:staticcheck // a page is large: the header of its slice costs nothing beside it
+	defer files.pages.Put(buf)
 	for {
 		var from, to int64
 		if from, to, err = nextNonZero(f.File, end*files.unit-own, files.size, buf[:]); err != nil || to == 0 {

@@ -24,6 +24,9 @@ func calls(s *side) []call {
 	}
 	broker, names := s.c.Broker, []string{"broker-a"}
 	return []call{
+		{path: "/dashboard/broker.query", params: fields{"date": today()}}, // these first: the dashboard samples topics by its own clock
+		{path: "/dashboard/topic.query", params: fields{"date": today(), "topicName": "orders"}},
+		{path: "/dashboard/topicCurrent.query"},
 		{path: "/cluster/list.query", why: "rocketd tells brokerVersion and the offsets of all delay levels too, and the used share of the disk with more digits"},
 		{path: "/cluster/brokerConfig.query", params: fields{"brokerAddr": broker}, why: "rocketd has further keys, and paths and thread numbers of its own (docs/configuration.md)"},
 		{path: "/consumer/groupList.query", params: fields{"skipSysGroup": false}},

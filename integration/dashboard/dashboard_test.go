@@ -62,6 +62,9 @@ func TestDashboard(t *testing.T) {
 		s.run(t, program, "/rocketmq/nsaddr.query")
 		s.takeToken(t)
 	}
+	for _, s := range both {
+		await(t, "the dashboard has sampled "+s.name, func() bool { return s.sampled(t) })
+	}
 	lists := [2][]call{calls(both[0]), calls(both[1])}
 	rows := &bytes.Buffer{}
 	same := 0

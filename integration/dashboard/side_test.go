@@ -176,6 +176,16 @@ func (s *side) takeToken(t *testing.T) {
 	}
 }
 
+// today is the day by the clock of the programs, as they name it.
+func today() string { return time.Now().UTC().Format(time.DateOnly) }
+
+// sampled tells whether the dashboard has asked for the rates of the broker and of the topic orders, which it does once in a minute.
+func (s *side) sampled(t *testing.T) bool {
+	t.Helper()
+	return strings.Contains(s.do(t, &call{path: "/dashboard/broker.query", params: fields{"date": today()}}), "broker-a") &&
+		strings.Contains(s.do(t, &call{path: "/dashboard/topicCurrent.query"}), "orders,")
+}
+
 // do makes a call and returns the answer's text.
 func (s *side) do(t *testing.T, c *call) string {
 	t.Helper()
@@ -224,6 +234,8 @@ var changing = []struct {
 }{
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)?`), "DATE"},
 	{regexp.MustCompile(`\b1[6-9]\d{11}\b`), "TIME"},
+	{regexp.MustCompile(`TIME(,[\d.]+)+$`), "TIME,RATES"}, // what the dashboard sampled of a broker or a topic: of the minute before
+	{regexp.MustCompile(`^(/data\[\]=[\w%-]+),\d+$`), "$1,COUNT"},
 	{regexp.MustCompile(`[0-9A-Fa-f]{32,64}`), "ID"},
 	{regexp.MustCompile(`/?\d+\.\d+\.\d+\.\d+:\d+`), "ADDRESS"},
 	{regexp.MustCompile(`[\w.]+@[\w#-]+`), "CLIENT"},

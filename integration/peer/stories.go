@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -71,9 +72,14 @@ func storyCommand(home string, exact bool, name string, args ...string) *exec.Cm
 	return cmd
 }
 
+// prepareWithin bounds each command of a preparation: a registry that does not answer must not use up the time of the tests.
+const prepareWithin = 3 * time.Minute
+
 func inDir(dir, name string, args ...string) error {
-	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
+	ctx, cancel := context.WithTimeout(context.Background(), prepareWithin)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.WaitDelay = dir, 5*time.Second // what it started may hold the output open
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %v: %w\n%s", name, args, err, tail(string(out), 10))
 	}
