@@ -38,8 +38,9 @@ test-integration: build ## real clients and Apache's broker; without JDK and Mav
 		echo "missing:$$missing - install a JDK (8 or newer) and Maven (Debian: apt-get install default-jdk-headless maven)"; \
 		if [ -n "$$CI" ]; then exit 1; fi; \
 		echo "tests with Java clients and Apache's broker are left out"; \
-	fi
-	go test -timeout 25m ./integration/... ./brokertest/...
+	fi; \
+	for tool in python3 npm; do command -v $$tool >/dev/null || echo "no $$tool: the gRPC client that needs it is left out"; done
+	go test -timeout 40m ./integration/... ./brokertest/...
 
 model: ## the models of tests with rapid, with random seeds, MODELCHECKS runs of each
 	@set -o pipefail; for dir in $$(git grep -l 'rapid\.Check(' -- '*_test.go' | xargs -n1 dirname | sort -u); do echo "== $$dir"; \
