@@ -26,6 +26,7 @@ var errTooManyGroups = errors.New("too many subscription groups")
 // SubscriptionGroupManager). A *body.SubscriptionGroupConfig that it hands out never changes. Safe for concurrent use.
 type groupTable struct {
 	file     *stateFile
+	text     keptText[*body.SubscriptionGroupConfig] // guarded by file.mu
 	clock    clock.Clock
 	log      *logrus.Entry
 	config   func() *conf.Config
@@ -87,10 +88,13 @@ func (t *groupTable) load() error {
 	return err
 }
 
-// encode is the content of subscriptionGroup.json.
+// encode is the content of subscriptionGroup.json. Only the file calls it.
 func (t *groupTable) encode() []byte {
-	table := t.snapshot()
-	return body.EncodePretty(&table)
+	t.mu.RLock()
+	t.text.follow(t.groups)
+	table := body.SubscriptionGroupTable{Forbidden: maps.Clone(t.forbidden), DataVersion: t.version}
+	t.mu.RUnlock()
+	return t.text.file(body.EncodePretty(&table))
 }
 
 // snapshot is all groups, what they are forbidden, and the version that this is.

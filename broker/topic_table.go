@@ -37,6 +37,7 @@ var errTooManyTopics = errors.New("too many topics")
 // out never changes. Safe for concurrent use.
 type topicTable struct {
 	file     *stateFile
+	text     keptText[*body.TopicConfig] // guarded by file.mu
 	clock    clock.Clock
 	log      *logrus.Entry
 	config   func() *conf.Config
@@ -94,10 +95,13 @@ func (t *topicTable) load() (lost bool, err error) {
 	return false, err
 }
 
-// encode is the content of topics.json.
+// encode is the content of topics.json. Only the file calls it.
 func (t *topicTable) encode() []byte {
-	topics, version := t.snapshot()
-	return body.EncodePretty(&body.TopicConfigTable{Topics: topics, DataVersion: version})
+	t.mu.RLock()
+	t.text.follow(t.topics)
+	version := t.version
+	t.mu.RUnlock()
+	return t.text.file(body.EncodePretty(&body.TopicConfigTable{DataVersion: version}))
 }
 
 // get is a topic, nil when there is none. name may alias a frame.

@@ -30,6 +30,13 @@ func EncodeBare(b Body) []byte { return encode(writer{bareKeys: true}, b) }
 // EncodePretty writes a body with one member per line and tabs, the form of the reference's configuration files.
 func EncodePretty(b Body) []byte { return encode(writer{pretty: true}, b) }
 
+// AppendPrettyMember writes a member of EncodePretty's form behind dst, without the line before it: name and body, depth objects deep.
+func AppendPrettyMember(dst []byte, depth int, name string, b Body) []byte {
+	w := writer{buf: dst, pretty: true, depth: depth}
+	stringKey{}.write(&w, name)
+	return encode(w, b)
+}
+
 func encode(w writer, b Body) []byte {
 	x := visitor{w: &w}
 	x.body(b)
