@@ -50,6 +50,8 @@ func (f osFile) nextData(off int64) (int64, error) {
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.ENXIO):
 			return off, io.EOF
+		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS):
+			return anyData(f, off) // some file systems, of user space among them
 		default:
 			return off, &os.PathError{Op: "seek", Path: f.Name(), Err: err}
 		}

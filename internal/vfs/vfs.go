@@ -53,6 +53,11 @@ func NextData(f File, off int64) (int64, error) {
 	if h, ok := f.(holes); ok {
 		return h.nextData(off)
 	}
+	return anyData(f, off)
+}
+
+// anyData is NextData for a file that cannot tell.
+func anyData(f File, off int64) (int64, error) {
 	size, err := f.Size()
 	if err == nil && off >= size {
 		err = io.EOF
