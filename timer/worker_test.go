@@ -2,12 +2,14 @@ package timer
 
 import (
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/rocketd/rocketd/conf"
 	"github.com/rocketd/rocketd/internal/clock"
+	"github.com/rocketd/rocketd/internal/relay"
 	"github.com/rocketd/rocketd/internal/relay/relaytest"
 	"github.com/rocketd/rocketd/internal/vfs"
 	"github.com/rocketd/rocketd/message"
@@ -21,10 +23,15 @@ func running(tb testing.TB, fs vfs.FS, log *relaytest.Log) *Timer {
 
 func runningBy(tb testing.TB, fs vfs.FS, log *relaytest.Log, by clock.Clock) *Timer {
 	tb.Helper()
+	return runningOn(tb, fs, log, log, by)
+}
+
+func runningOn(tb testing.TB, fs vfs.FS, log *relaytest.Log, store relay.Store, by clock.Clock) *Timer {
+	tb.Helper()
 	b := &bench{t: tb}
 	c := conf.Default().Store
 	log.Detach()
-	tm, err := Open(Options{Store: log, FS: fs, Dir: "store", Clock: by, Log: b.logger(), Config: &c})
+	tm, err := Open(Options{Store: store, FS: fs, Dir: "store", Clock: by, Log: b.logger(), Config: &c})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -217,6 +224,52 @@ func TestAStepOfTheClockWhileArrivalsGather(t *testing.T) {
 			})
 		})
 	}
+}
+
+// watched counts what a Timer asks of its store.
+type watched struct {
+	*relaytest.Log
+	queues, records atomic.Int64
+}
+
+func (w *watched) Queue(topic string, queueID int32) relay.Queue {
+	w.queues.Add(1)
+	return w.Log.Queue(topic, queueID)
+}
+
+func (w *watched) Record(physicalOffset int64, size int32) (relay.Record, error) {
+	w.records.Add(1)
+	return w.Log.Record(physicalOffset, size)
+}
+
+func TestWhileNothingIsDueTheWorkerLooksOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := relaytest.New(clock.System{})
+		store := &watched{Log: log}
+		tm := runningOn(t, vfs.NewMem(), log, store, clock.System{})
+		due := time.Now().Add(5 * time.Second)
+		for i := range 2000 {
+			sendAt(t, tm, log, strconv.Itoa(i), due.Add(time.Duration(i%2)*time.Hour)) // half of them come before the worker is watched
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if n := log.Count("T", 0); n != 1000 {
+			t.Fatalf("%d came, want 1000", n)
+		}
+		const seconds = 60
+		queues, records := store.queues.Load(), store.records.Load()
+		time.Sleep(seconds * time.Second)
+		synctest.Wait()
+		if n := store.queues.Load() - queues; n > 3*seconds {
+			t.Errorf("the queue was asked for %d times in %d s", n, seconds)
+		}
+		if n := store.records.Load() - records; n != 0 {
+			t.Errorf("%d records were read", n)
+		}
+		if err := tm.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestCloseWithoutStart(t *testing.T) {

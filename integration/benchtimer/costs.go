@@ -84,7 +84,8 @@ func pending(b *broker, t *table, o options) error {
 			return err
 		}
 		c.anonMB = b.anonMB() - empty
-		c.waiting = measure.CPUShare(b.pid, 5*time.Second)
+		time.Sleep(5 * time.Second) // what delivering leaves behind, bytes to write out and garbage, is not waiting
+		c.waiting = measure.CPUShare(b.pid, 10*time.Second)
 		b.cluster.Stop(b.h)
 		c.readyClean = b.start()
 		time.Sleep(time.Second)
