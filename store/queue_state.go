@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"slices"
 )
 
 // queueStateName is the file that says what the consume queues held at the last checkpoint, so that a start need not look into each of them
@@ -33,6 +34,8 @@ const (
 	queueStateHead  = 113
 	queueStateLongs = 7
 	batchQueueID    = 1 << 32
+	// usualSummary is how many bytes a queue takes there at least, with a topic of some letters and a file.
+	usualSummary = 24
 )
 
 // queueState is the content of that file.
@@ -62,6 +65,7 @@ type queueSummary struct {
 
 func (s *queueState) append(dst []byte) []byte {
 	start := len(dst)
+	dst = slices.Grow(dst, queueStateHead+4+2*usualSummary*len(s.queues))
 	be := binary.BigEndian
 	dst = append(dst, queueStateMagic...)
 	closed := byte(0)
@@ -110,7 +114,9 @@ func decodeQueueState(b []byte) (*queueState, error) {
 		lastRecordMs: at(3),
 		index:        indexPosition{at(4), at(5), at(6)},
 	}
-	for rest := b[queueStateHead:]; len(rest) > 0; {
+	rest := b[queueStateHead:]
+	s.queues = make([]queueSummary, 0, len(rest)/usualSummary)
+	for len(rest) > 0 {
 		var q queueSummary
 		var ok bool
 		if q, rest, ok = cutQueueSummary(rest); !ok {
