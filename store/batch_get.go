@@ -20,7 +20,11 @@ func (s *Store) collectBatch(r *GetRequest, q *ConsumeQueue, out *GetResult) {
 		out.unreadable(err)
 		return
 	}
-	c := unitCursor{q: q, next: first, hotOnly: r.HotOnly}
+	if out.units == nil {
+		out.units = &unitCursor{}
+	}
+	c := out.units
+	c.start(q, first, r.HotOnly)
 	for out.NextOffset < out.MaxOffset {
 		var u batchUnit
 		more := false

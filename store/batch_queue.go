@@ -152,24 +152,24 @@ func (q *ConsumeQueue) unit(n int64, hotOnly bool) (u batchUnit, cold bool, err 
 // find is the number of the entry that holds the message at an offset, or, where messages are missing, of the first one behind it. It is
 // q.max when there is none.
 func (q *ConsumeQueue) find(offset int64, hotOnly bool) (n int64, cold bool, err error) {
-	return q.search(hotOnly, func(u *batchUnit) bool { return u.next() > offset })
+	return q.search(hotOnly, func(u batchUnit) bool { return u.next() > offset })
 }
 
 // search is the number of the first entry that is so, as are all behind it; q.max when there is none.
-func (q *ConsumeQueue) search(hotOnly bool, is func(*batchUnit) bool) (n int64, cold bool, err error) {
+func (q *ConsumeQueue) search(hotOnly bool, is func(batchUnit) bool) (n int64, cold bool, err error) {
 	low, high := q.min.Load(), q.max.Load()
 	q.mu.Lock()
 	if tail := max(q.tailFrom, low); q.tail != nil && tail < high {
 		// What is in memory is looked at first: readers are mostly near the end.
 		at := func(n int64) batchUnit { return decodeBatchUnit(q.tail[(n-q.tailFrom)*batchUnitSize:]) }
 		first := at(tail)
-		if is(&first) {
+		if is(first) {
 			high = tail
 		} else {
 			low = tail + 1
 			for low < high {
 				mid := low + (high-low)/2
-				if u := at(mid); is(&u) {
+				if u := at(mid); is(u) {
 					high = mid
 				} else {
 					low = mid + 1
@@ -184,7 +184,7 @@ func (q *ConsumeQueue) search(hotOnly bool, is func(*batchUnit) bool) (n int64, 
 		if err != nil || cold {
 			return 0, cold, err
 		}
-		if is(&u) {
+		if is(u) {
 			high = mid
 		} else {
 			low = mid + 1
@@ -223,7 +223,7 @@ func (q *ConsumeQueue) rangeBatch(from int64, fn func(Entry) bool) error {
 
 // batchOffsetByTime is OffsetByTime: all messages of a record have the same store time.
 func (q *ConsumeQueue) batchOffsetByTime(ms int64, b Boundary) int64 {
-	n, _, err := q.search(false, func(u *batchUnit) bool { return u.storeMs > ms || b == Lower && u.storeMs == ms })
+	n, _, err := q.search(false, func(u batchUnit) bool { return u.storeMs > ms || b == Lower && u.storeMs == ms })
 	if err != nil {
 		return q.batch.min.Load()
 	}
@@ -253,6 +253,11 @@ type unitCursor struct {
 	next    int64 // number of the entry that comes next
 	at, n   int   // entries of buf used and filled
 	buf     [32 * batchUnitSize]byte
+}
+
+func (c *unitCursor) start(q *ConsumeQueue, first int64, hotOnly bool) {
+	c.q, c.next, c.hotOnly = q, first, hotOnly
+	c.at, c.n = 0, 0
 }
 
 // advance returns the next entry. more is false at the end of the queue, when the entry is cold, and after an error.

@@ -396,3 +396,25 @@ func TestKindChangesWhileAQueueGoes(t *testing.T) {
 		t.Errorf("%d entries are written, %d bytes are not, want %d and 0", written, left, n)
 	}
 }
+
+// TestBatchGetAllocates: a walk over the newest entries of a batch queue allocates nothing once its result has been used.
+func TestBatchGetAllocates(t *testing.T) {
+	st := newStoreTest(t)
+	st.kind = innerKind
+	s := st.open()
+	for i := range 20 {
+		st.put(s, newInner(0, fmt.Sprint(i), "more"))
+	}
+	req := GetRequest{Topic: innerTopic, Offset: 7, MaxCount: 8, Filter: tagFilter{code: 1}} // matches nothing: no record is read
+	var out GetResult
+	get := func() {
+		s.Get(&req, &out)
+		if out.Status != NoMatchedMessage || out.NextOffset != 40 {
+			t.Errorf("%v, next offset %d, want 40", out.Status, out.NextOffset)
+		}
+		out.Release()
+	}
+	if n := testing.AllocsPerRun(100, get); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -100,6 +100,7 @@ type GetResult struct {
 
 	held   []lease
 	cursor cursor // here so that it need not be allocated
+	units  *unitCursor
 }
 
 // Release gives back what the parts alias. The result can then be used for another Get.
@@ -127,7 +128,7 @@ const (
 )
 
 // Get reads messages of a queue as a pull does (DefaultMessageStore.getMessage). out is overwritten; Release it after use. With out
-// reused nothing is allocated.
+// reused nothing is allocated, but to search the files of a batch queue.
 //
 // Like the reference, which makes a queue when it is asked for it, an unknown queue has no messages: NoMatchedLogicQueue is never
 // the outcome.
