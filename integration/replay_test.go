@@ -20,6 +20,7 @@ import (
 
 	"github.com/rocketd/rocketd/integration/peer"
 	"github.com/rocketd/rocketd/internal/clock"
+	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/replay"
 )
 
@@ -27,8 +28,10 @@ import (
 func TestReplayOfApache(t *testing.T) {
 	rlog.SetLogLevel("fatal")
 	apache := peer.StartApache(t, t.TempDir(), settings...)
+	makeRetryTopic(t, apache)
 	recording := recordGoClient(t, apache.Namesrv)
 	rocketd := peer.StartRocketd(t, t.TempDir(), settings...)
+	makeRetryTopic(t, rocketd)
 	playAndCompare(t, recording, rocketd.Namesrv)
 }
 
@@ -36,9 +39,25 @@ func TestReplayOfApache(t *testing.T) {
 func TestReplayOfRocketd(t *testing.T) {
 	rlog.SetLogLevel("fatal")
 	recorded := peer.StartRocketd(t, t.TempDir(), settings...)
+	makeRetryTopic(t, recorded)
 	recording := recordGoClient(t, recorded.Namesrv)
 	played := peer.StartRocketd(t, t.TempDir(), settings...)
+	makeRetryTopic(t, played)
 	playAndCompare(t, recording, played.Namesrv)
+}
+
+// makeRetryTopic makes the topic that the consumer's heartbeat makes otherwise. The client asks for its route at the same time, on another
+// connection, and is told the one or the other.
+func makeRetryTopic(t *testing.T, c *peer.Cluster) {
+	t.Helper()
+	client := remoting.NewClient(remoting.ClientOptions{})
+	defer client.Close()
+	const topic = "%RETRY%G_replay"
+	makeTopic(t, client, c.Broker, topic, "")
+	await(t, 30*time.Second, "a route of "+topic, func() bool {
+		resp, err := client.Invoke(t.Context(), c.Namesrv, remoting.NewRequest(remoting.GetRouteinfoByTopic, &remoting.GetRouteInfoRequestHeader{Topic: topic}))
+		return err == nil && resp.Code == remoting.Success
+	})
 }
 
 func playAndCompare(t *testing.T, recording []byte, namesrv string) {
