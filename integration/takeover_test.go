@@ -53,6 +53,44 @@ func TestTakeOverApache49(t *testing.T) {
 	}
 }
 
+// TestBackToApache49 gives Apache's broker 4.9 its directory back after rocketd has run on it and was sent messages, batches, delays and
+// transactions: everything is there, what was pending is delivered when it is due, offsets and keys lead where they did. Its topics and groups may have
+// what only 5.x knows.
+func TestBackToApache49(t *testing.T) {
+	peer.NeedJava(t)
+	m := newSwapModel(t)
+	m.timerSpan = 0 // 4.9 has no timers
+	m.settings = append(m.settings, "fileReservedTime=876000")
+	m.unpack(t, filepath.Join("testdata", "apache-4.9.7-closed.tar.gz"))
+	r := &crashReader{m: m, t: t, copies: map[string][]int64{}}
+	c := peer.StartRocketd(t, m.dir, m.settings...)
+	m.addr = c.Broker
+	m.makeSwapTopic(t)
+	m.swapLoad(t, 1)
+	c.Stop(t)
+	m.storeCheck(t)
+	namesrv := peer.StartRocketdNamesrv(t, t.TempDir())
+	c = peer.StartApache49Broker(t, m.dir, namesrv.Namesrv, m.settings...)
+	m.addr = c.Broker
+	// It reads operations of one transaction each, and asks again about those that were written several in one, as 5.x does: commits come twice.
+	m.twice = append(m.twice, [2]int64{0, never})
+	for i := range m.clients {
+		w := crashWorker{m: m, client: m.clients[i]}
+		w.heartbeat(t.Context())
+	}
+	for q := range m.offsets {
+		m.checkCommitted(t, q, m.offsets[q].tried)
+	}
+	await(t, 2*time.Minute, "everything", func() bool {
+		r.read()
+		return len(r.missing(never)) == 0
+	})
+	r.checkKeys()
+	r.report(1)
+	c.Stop(t)
+	m.storeCheck(t)
+}
+
 func (m *crashModel) checkCommitted(t *testing.T, queue int, want int64) {
 	t.Helper()
 	if want == 0 {

@@ -21,14 +21,21 @@ var jvmOpens = []string{
 }
 
 // OracleClassPath is the class path of Apache's broker, name server, tools, examples and proxy.
-func OracleClassPath() string {
-	return filepath.Join(Root(), "integration", "java", "oracle", "target", "lib", "*")
+func OracleClassPath() string { return classPath("oracle") }
+
+// classPath is that of a module of the Maven project.
+func classPath(module string) string {
+	return filepath.Join(Root(), "integration", "java", module, "target", "lib", "*")
 }
 
 // Java makes a command that runs a class of Apache's own artifacts in the folder home.
 func Java(home string, jvm []string, class string, args ...string) *exec.Cmd {
+	return javaOf(OracleClassPath(), home, jvm, class, args...)
+}
+
+func javaOf(path, home string, jvm []string, class string, args ...string) *exec.Cmd {
 	all := append(append([]string{}, jvmOpens...), "-Duser.home="+home)
-	all = append(append(all, jvm...), "-cp", OracleClassPath(), class)
+	all = append(append(all, jvm...), "-cp", path, class)
 	cmd := exec.Command("java", append(all, args...)...)
 	cmd.Dir = home
 	cmd.Env = append(os.Environ(), "ROCKETMQ_HOME="+home)
@@ -68,9 +75,20 @@ func StartApacheNamesrv(t testing.TB, dir string) *Cluster {
 // StartApacheBroker starts Apache's broker alone; it registers with the given name servers.
 func StartApacheBroker(t testing.TB, dir, namesrv string, lines ...string) *Cluster {
 	t.Helper()
+	return startApacheBrokerOf(t, OracleClassPath(), dir, namesrv, lines...)
+}
+
+// StartApache49Broker is StartApacheBroker with Apache 4.9.7.
+func StartApache49Broker(t testing.TB, dir, namesrv string, lines ...string) *Cluster {
+	t.Helper()
+	return startApacheBrokerOf(t, classPath("oracle-4.9.7"), dir, namesrv, lines...)
+}
+
+func startApacheBrokerOf(t testing.TB, path, dir, namesrv string, lines ...string) *Cluster {
+	t.Helper()
 	NeedJava(t)
 	c := &Cluster{Name: "apache", Namesrv: namesrv, Broker: fmt.Sprintf("127.0.0.1:%d", FreePorts(t)), Dir: dir}
-	c.startApacheBroker(t, namesrv, lines...)
+	c.startApacheBrokerOf(t, path, namesrv, lines...)
 	return c
 }
 
@@ -87,15 +105,25 @@ func (c *Cluster) startApacheNamesrv(t testing.TB) {
 
 func (c *Cluster) startApacheBroker(t testing.TB, namesrv string, lines ...string) {
 	t.Helper()
+	c.startApacheBrokerOf(t, OracleClassPath(), namesrv, lines...)
+}
+
+func (c *Cluster) startApacheBrokerOf(t testing.TB, path, namesrv string, lines ...string) {
+	t.Helper()
 	home := t.TempDir()
 	_, port, _ := strings.Cut(c.Broker, ":")
+	// 4.9 does not start without it.
+	if err := os.Mkdir(filepath.Join(home, "conf"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(home, "conf", "logback_broker.xml"), "<configuration/>")
 	conf := filepath.Join(home, "broker.conf")
 	write(t, conf, append([]string{
 		"brokerClusterName=DefaultCluster", "brokerName=broker-a", "brokerId=0", "brokerIP1=127.0.0.1", "listenPort=" + port,
 		"namesrvAddr=" + namesrv, "storePathRootDir=" + c.Dir, "storePathCommitLog=" + filepath.Join(c.Dir, "commitlog"),
 		"brokerRole=ASYNC_MASTER", "flushDiskType=ASYNC_FLUSH", "autoCreateTopicEnable=true", "waitTimeMillsInSendQueue=5000",
 	}, lines...)...)
-	p := start(t, Java(home, ApacheHeap(), "org.apache.rocketmq.broker.BrokerStartup", "-c", conf),
+	p := start(t, javaOf(path, home, ApacheHeap(), "org.apache.rocketmq.broker.BrokerStartup", "-c", conf),
 		filepath.Join(home, "broker.out"))
 	p.awaitLine(t, "boot success", 2*time.Minute)
 	c.processes = append(c.processes, p)
