@@ -50,10 +50,13 @@ func TestRestartUnderLoad(t *testing.T) { //nolint:tparallel // its parts share 
 			c = peer.StartRocketd(t, t.TempDir())
 		}
 		var wait sync.WaitGroup
-		var asked atomic.Int32
+		var asked, away atomic.Int32 // clients that have asked before the restart, and that have noticed it
 		watch := peer.Watch{See: func(line string) {
-			if line == "ASKED" {
+			switch line {
+			case "ASKED":
 				asked.Add(1)
+			case "AWAY":
+				away.Add(1)
 			}
 		}}
 		for _, version := range versions {
@@ -79,6 +82,7 @@ func TestRestartUnderLoad(t *testing.T) { //nolint:tparallel // its parts share 
 		}
 		await(t, 90*time.Second, "queries before the restart", func() bool { return int(asked.Load()) >= len(versions) })
 		c.StopBroker(t)
+		await(t, 90*time.Second, "queries that find nobody", func() bool { return int(away.Load()) >= len(versions) })
 		time.Sleep(time.Second)
 		if broker == "apache" {
 			c.RestartApache(t)

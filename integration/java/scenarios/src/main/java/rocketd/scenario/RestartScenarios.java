@@ -87,13 +87,19 @@ final class RestartScenarios {
         DefaultMQAdminExt admin = env.admin();
         f.must(Env.await(60000, () -> !found(p, topic, "last", begin).startsWith("failed")), "not found before: " + found(p, topic, "last", begin));
         queries(f, p, admin, topic, last, begin, "before");
-        synchronized (System.out) {
-            System.out.println("ASKED");
-            System.out.flush();
-        }
+        tell("ASKED");
         f.must(Env.await(90000, () -> by(() -> Env.text(admin.viewMessage(topic, last.getOffsetMsgId()))).startsWith("failed")), "the broker was never away");
+        tell("AWAY");
         f.must(Env.await(90000, () -> !found(p, topic, "last", begin).startsWith("failed")), "not found after: " + found(p, topic, "last", begin));
         queries(f, p, admin, topic, last, begin, "after");
+    }
+
+    /** Tells whoever stops and starts the broker. */
+    private static void tell(String line) {
+        synchronized (System.out) {
+            System.out.println(line);
+            System.out.flush();
+        }
     }
 
     private interface Call {
