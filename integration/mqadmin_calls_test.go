@@ -107,7 +107,7 @@ var adminCalls = []adminCall{
 	// consumers and producers
 	{line: "consumerConnection -g g-online"},
 	{line: "consumerProgress -g g-online"},
-	{line: "@consume $namesrv g-online orders 12"},
+	{line: "@consume $namesrv g-online orders 17"},
 	{line: "consumerConnection -g g-online", take: map[string]string{"$client": `(?m)^(\S+@\S+)`}},
 	{line: "consumerConnection -g g-online -b $broker"},
 	{line: "consumerConnection -g nosuch"},
