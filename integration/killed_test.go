@@ -54,12 +54,7 @@ func TestKilledOrderlyConsumer(t *testing.T) { //nolint:tparallel // its parts s
 	}
 	var wait sync.WaitGroup
 	for _, broker := range brokers {
-		var c *peer.Cluster
-		if broker == "apache" {
-			c = peer.StartApache(t, t.TempDir())
-		} else {
-			c = peer.StartRocketd(t, t.TempDir())
-		}
+		c := peer.Start(t, broker, t.TempDir())
 		for _, version := range versions {
 			wait.Go(func() {
 				k := newKilled()

@@ -43,12 +43,7 @@ func TestRestartUnderLoad(t *testing.T) { //nolint:tparallel // its parts share 
 		brokers, versions = []string{"rocketd"}, versions[len(versions)-1:]
 	}
 	for _, broker := range brokers {
-		var c *peer.Cluster
-		if broker == "apache" {
-			c = peer.StartApache(t, t.TempDir())
-		} else {
-			c = peer.StartRocketd(t, t.TempDir())
-		}
+		c := peer.Start(t, broker, t.TempDir())
 		var wait sync.WaitGroup
 		var asked, away atomic.Int32 // clients that have asked before the restart, and that have noticed it
 		watch := peer.Watch{See: func(line string) {

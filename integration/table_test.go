@@ -126,39 +126,30 @@ func TestReportsHaveTests(t *testing.T) {
 // storySources is the text of all stories.
 func storySources(t *testing.T) string {
 	t.Helper()
-	var all strings.Builder
-	for _, pattern := range []string{"*_test.go", "java/*/src/main/java/rocketd/*/*.java"} {
-		files, err := filepath.Glob(filepath.Join(peer.Root(), "integration", pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all.Write(text)
-		}
-	}
-	return all.String()
+	return sources(t, "integration/*_test.go") + sources(t, "integration/java/*/src/main/java/rocketd/*/*.java")
 }
 
 func hasTest(t *testing.T, dir, name string) bool {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(peer.Root(), dir, "*_test.go"))
+	return strings.Contains(sources(t, dir+"/*_test.go"), "func "+name+"(t *testing.T)")
+}
+
+// sources is the text of the files of the tree that match.
+func sources(t *testing.T, pattern string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(peer.Root(), filepath.FromSlash(pattern)))
 	if err != nil {
 		t.Fatal(err)
 	}
+	var all strings.Builder
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(text), "func "+name+"(t *testing.T)") {
-			return true
-		}
+		all.Write(text)
 	}
-	return false
+	return all.String()
 }
 
 // writeTable writes the rows that are there into the page that tableVariable names.

@@ -113,6 +113,7 @@ func (s *Server) sizeBuffers(nc net.Conn) {
 		return
 	}
 	boundUnsent(t)
+	// The sizes are hints: a system that takes none keeps its own.
 	if n := s.opts.SendBuffer; n > 0 {
 		_ = t.SetWriteBuffer(n)
 	}

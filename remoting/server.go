@@ -298,7 +298,7 @@ func (s *Server) intercept(c *Conn, req *Command) (resp *Command, err error, han
 func (s *Server) endTurn(l *Loop) {
 	defer func() {
 		if p := recover(); p != nil {
-			_ = s.panicked("the end of a turn", p)
+			_ = s.panicked("the end of a turn", p) // logged; there is no request to answer
 			l.broken = true
 		}
 	}()
@@ -309,7 +309,7 @@ func (s *Server) endTurn(l *Loop) {
 func (s *Server) guard(what string, fn func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			_ = s.panicked(what, p)
+			_ = s.panicked(what, p) // logged; there is no request to answer
 		}
 	}()
 	fn()

@@ -51,15 +51,7 @@ func (s *Store) collectBatch(r *GetRequest, q *ConsumeQueue, out *GetResult) {
 		if out.Count > count {
 			out.Count = count + int(u.messages)
 		}
-		if err != nil {
-			s.warn.report("commit log cannot be read", err)
-			out.unreadable(err)
-			break
-		}
-		if cold {
-			if out.Count == 0 {
-				out.Status = Cold
-			}
+		if s.ends(out, cold, err) {
 			break
 		}
 		lastPhysical = u.PhysicalOffset

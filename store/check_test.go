@@ -60,7 +60,7 @@ func TestCheckNamesDamage(t *testing.T) {
 		{"missing log file", func(st *storeTest) { st.remove(st.logName(0)) }, []string{"damage", "consumequeue/T/0", "entries 0 to 99 of T/0 point behind the log's end"}},
 		{"checkpoint", func(st *storeTest) { st.remove(checkpointName) }, []string{"warning", checkpointName, "missing"}},
 		{"queue table", func(st *storeTest) { st.overwrite(queueStateName, 20, []byte{1, 2, 3}) }, []string{"warning", queueStateName, "checksum"}},
-		{"foreign file among queues", func(st *storeTest) { st.unpack("consumequeue/T/x", 1, []byte("x")) }, []string{"warning", "consumequeue/T/x"}},
+		{"foreign file among queues", func(st *storeTest) { st.writeFile("consumequeue/T/x", 1, 0, []byte("x")) }, []string{"warning", "consumequeue/T/x"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := base.clone()

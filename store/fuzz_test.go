@@ -164,7 +164,7 @@ func FuzzLog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, log []byte) {
 		st := &storeTest{T: t, fs: vfs.NewMem(), dir: "/store", clock: clock.NewManual(time.UnixMilli(1)), conf: smallConf()}
 		st.conf.MappedFileSizeCommitLog = 4096
-		st.unpack("commitlog/00000000000000000000", 4096, log[:min(len(log), 4096)])
+		st.writeFile("commitlog/00000000000000000000", 4096, 0, log[:min(len(log), 4096)])
 		if _, err := Check(CheckOptions{Dir: st.dir, FS: st.fs, Config: st.conf}); err != nil {
 			t.Fatalf("check: %v", err)
 		}

@@ -195,21 +195,28 @@ func (s *Store) collect(r *GetRequest, q *ConsumeQueue, out *GetResult) {
 		}
 		cold, err = s.take(r, set, out, e, logEnd)
 		if err != nil {
-			s.warn.report("commit log cannot be read", err)
 			out.NextOffset = e.QueueOffset
-			out.unreadable(err)
-			break
 		}
-		if cold {
-			if out.Count == 0 {
-				out.Status = Cold
-			}
+		if s.ends(out, cold, err) {
 			break
 		}
 		lastPhysical = e.PhysicalOffset
 		out.NextOffset = e.QueueOffset + 1
 	}
 	out.SuggestSlave = logEnd-lastPhysical > set.hotBytes
+}
+
+// ends notes what take said of a record, and tells whether a Get ends with it.
+func (s *Store) ends(out *GetResult, cold bool, err error) bool {
+	if err != nil {
+		s.warn.report("commit log cannot be read", err)
+		out.unreadable(err)
+		return true
+	}
+	if cold && out.Count == 0 {
+		out.Status = Cold
+	}
+	return cold
 }
 
 // unreadable ends a Get that met an error. What was found before it counts.

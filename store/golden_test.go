@@ -48,32 +48,7 @@ func golden(t *testing.T, name string) *storeTest {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st.unpack(h.Name, size, content)
-	}
-}
-
-func (t *storeTest) unpack(name string, size int64, content []byte) {
-	t.Helper()
-	path := filepath.Join(t.dir, filepath.FromSlash(name))
-	if err := t.fs.MkdirAll(filepath.Dir(path), dirPerm); err != nil {
-		t.Fatal(err)
-	}
-	f, err := t.fs.OpenFile(path, osUpdate|osCreate, filePerm)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := f.Truncate(size); err != nil {
-		t.Fatal(err)
-	}
-	for at := 0; at < len(content); at += 4096 {
-		part := content[at:min(at+4096, len(content))]
-		if allZero(part) {
-			continue
-		}
-		if _, err := f.WriteAt(part, int64(at)); err != nil {
-			t.Fatal(err)
-		}
+		st.writeFile(h.Name, size, 0, content)
 	}
 }
 

@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,26 +22,6 @@ func newQuietTest(t *testing.T) *storeTest {
 func (t *storeTest) flush(s *Store) {
 	t.Helper()
 	if err := s.Flush(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// writeFile makes a file of size bytes with content at an offset, as a crash may leave it.
-func (t *storeTest) writeFile(name string, size, at int64, content []byte) {
-	t.Helper()
-	path := filepath.Join(t.dir, name)
-	if err := t.fs.MkdirAll(filepath.Dir(path), dirPerm); err != nil {
-		t.Fatal(err)
-	}
-	f, err := t.fs.OpenFile(path, osUpdate|osCreate, filePerm)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := f.Truncate(size); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteAt(content, at); err != nil {
 		t.Fatal(err)
 	}
 }

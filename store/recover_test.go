@@ -371,17 +371,7 @@ func TestForeignLayout(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			st := newStoreTest(t)
 			path := filepath.Join(st.dir, c.path)
-			if err := st.fs.MkdirAll(filepath.Dir(path), dirPerm); err != nil {
-				t.Fatal(err)
-			}
-			f, err := st.fs.OpenFile(path, osUpdate|osCreate, filePerm)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			if err := f.Truncate(c.size); err != nil {
-				t.Fatal(err)
-			}
+			st.writeFile(c.path, c.size, 0, nil)
 			if _, err := Open(st.options()); !errors.Is(err, ErrLayout) || !strings.Contains(err.Error(), path) {
 				t.Errorf("open: %v, want ErrLayout that names %s", err, path)
 			}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -304,5 +305,30 @@ func TestSyncFlush(t *testing.T) {
 	st.close(s)
 	if _, err := s.Put(newMessage("T", 0, "x")); !errors.Is(err, ErrClosed) {
 		t.Errorf("put after close: %v, want ErrClosed", err)
+	}
+}
+
+// writeFile makes a file of size bytes with content at a place, as a crash or another broker may leave it: pages of zeros are holes.
+func (t *storeTest) writeFile(name string, size, at int64, content []byte) {
+	t.Helper()
+	path := filepath.Join(t.dir, filepath.FromSlash(name))
+	if err := t.fs.MkdirAll(filepath.Dir(path), dirPerm); err != nil {
+		t.Fatal(err)
+	}
+	f, err := t.fs.OpenFile(path, osUpdate|osCreate, filePerm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(size); err != nil {
+		t.Fatal(err)
+	}
+	for page := range slices.Chunk(content, pageSize) {
+		if !allZero(page) {
+			if _, err := f.WriteAt(page, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		at += int64(len(page))
 	}
 }

@@ -22,11 +22,7 @@ var table = flag.String("dashboard-table", "", "file to write the tables to")
 func TestMain(m *testing.M) {
 	flag.Parse()
 	rlog.SetLogLevel("fatal")
-	code := m.Run()
-	if err := peer.Clean(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	os.Exit(code)
+	peer.Main(m)
 }
 
 // jar is a program of Apache's, built from its sources.

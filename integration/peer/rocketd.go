@@ -17,6 +17,15 @@ var (
 	rocketdDir      string
 )
 
+// Main is TestMain of packages whose tests start the binary.
+func Main(m *testing.M) {
+	code := m.Run()
+	if err := Clean(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
 // Clean removes the binary that Rocketd has built. It is for the end of a program or of a package's tests.
 func Clean() error { return os.RemoveAll(rocketdDir) }
 
@@ -93,4 +102,13 @@ func run(t testing.TB, dir string, args ...string) *Cluster {
 		}
 	}
 	return c
+}
+
+// Start starts Apache's broker ("apache") or ours ("rocketd"), each with its name server and default settings.
+func Start(t testing.TB, broker, dir string) *Cluster {
+	t.Helper()
+	if broker == "apache" {
+		return StartApache(t, dir)
+	}
+	return StartRocketd(t, dir)
 }

@@ -61,6 +61,13 @@ func (s *session) stop() {
 	}
 }
 
+// fresh makes a topic of a type and a producer for it.
+func (s *session) fresh(kind string) (topic string, p rocketmq.Producer, err error) {
+	topic = s.topic(kind)
+	p, err = s.producer(topic)
+	return topic, p, err
+}
+
 func (s *session) producer(topic string, options ...rocketmq.ProducerOption) (rocketmq.Producer, error) {
 	p, err := rocketmq.NewProducer(s.config(), append(options, rocketmq.WithTopics(topic))...)
 	return started(s, p, err)

@@ -19,8 +19,7 @@ var stories = map[string]func(*session, *facts) error{
 }
 
 func normal(s *session, f *facts) error {
-	topic := s.topic("NORMAL")
-	p, err := s.producer(topic)
+	topic, p, err := s.fresh("NORMAL")
 	if err != nil {
 		return err
 	}
@@ -70,8 +69,7 @@ func normal(s *session, f *facts) error {
 }
 
 func push(s *session, f *facts) error {
-	topic := s.topic("NORMAL")
-	p, err := s.producer(topic)
+	topic, p, err := s.fresh("NORMAL")
 	if err != nil {
 		return err
 	}
@@ -106,8 +104,7 @@ func push(s *session, f *facts) error {
 
 // dead: the group's retries end after one; whoever runs the story looks at the dead letters.
 func dead(s *session, f *facts) error {
-	topic := s.topic("NORMAL")
-	p, err := s.producer(topic)
+	topic, p, err := s.fresh("NORMAL")
 	if err != nil {
 		return err
 	}
@@ -135,8 +132,7 @@ func dead(s *session, f *facts) error {
 
 // simple acknowledges one message, leaves one to itself and changes the invisible time of a third.
 func simple(s *session, f *facts) error {
-	topic := s.topic("NORMAL")
-	p, err := s.producer(topic)
+	topic, p, err := s.fresh("NORMAL")
 	if err != nil {
 		return err
 	}
@@ -183,8 +179,7 @@ func simple(s *session, f *facts) error {
 }
 
 func filterSQL(s *session, f *facts) error {
-	topic := s.topic("NORMAL")
-	p, err := s.producer(topic)
+	topic, p, err := s.fresh("NORMAL")
 	if err != nil {
 		return err
 	}
@@ -213,8 +208,7 @@ func filterSQL(s *session, f *facts) error {
 
 // fifo has no failures: the client goes on with the next messages of a group while it waits to offer a failed one again.
 func fifo(s *session, f *facts) error {
-	topic := s.topic("FIFO")
-	p, err := s.producer(topic)
+	topic, p, err := s.fresh("FIFO")
 	if err != nil {
 		return err
 	}
@@ -254,8 +248,7 @@ func fifo(s *session, f *facts) error {
 }
 
 func delay(s *session, f *facts) error {
-	topic := s.topic("DELAY")
-	p, err := s.producer(topic)
+	topic, p, err := s.fresh("DELAY")
 	if err != nil {
 		return err
 	}
@@ -287,8 +280,7 @@ func delay(s *session, f *facts) error {
 }
 
 func recall(s *session, f *facts) error {
-	topic := s.topic("DELAY")
-	p, err := s.producer(topic)
+	topic, p, err := s.fresh("DELAY")
 	if err != nil {
 		return err
 	}

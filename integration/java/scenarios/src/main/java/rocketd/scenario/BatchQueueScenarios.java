@@ -36,6 +36,16 @@ final class BatchQueueScenarios {
         return admin.examineBrokerClusterInfo().getBrokerAddrTable().values().iterator().next().getBrokerAddrs().get(0L);
     }
 
+    /** A topic of batch queues; null when this client knows no attributes. */
+    private static String batches(Env env, Facts f) throws Exception {
+        String topic = env.topic("t");
+        if (topic(env, env.admin(), topic, "+queue.type", "BatchCQ")) {
+            return topic;
+        }
+        f.see("client", "knows no attributes");
+        return null;
+    }
+
     /** Makes or changes a topic; false when this client knows no attributes (4.9.8). */
     private static boolean topic(Env env, DefaultMQAdminExt admin, String name, String attribute, String value) throws Exception {
         TopicConfig config = new TopicConfig(name, 1, 1, 6);
@@ -87,12 +97,11 @@ final class BatchQueueScenarios {
     }
 
     static void queue(Env env, Facts f) throws Exception {
-        String topic = env.topic("t");
-        DefaultMQAdminExt admin = env.admin();
-        if (!topic(env, admin, topic, "+queue.type", "BatchCQ")) {
-            f.see("client", "knows no attributes");
+        String topic = batches(env, f);
+        if (topic == null) {
             return;
         }
+        DefaultMQAdminExt admin = env.admin();
         DefaultMQProducer p = env.producer();
         MessageQueue mq = only(p, topic);
         int at = 0;
@@ -181,12 +190,11 @@ final class BatchQueueScenarios {
 
     /** One message of a batch fails: it alone comes again, by the retry topic. */
     static void retry(Env env, Facts f) throws Exception {
-        String topic = env.topic("t");
-        DefaultMQAdminExt admin = env.admin();
-        if (!topic(env, admin, topic, "+queue.type", "BatchCQ")) {
-            f.see("client", "knows no attributes");
+        String topic = batches(env, f);
+        if (topic == null) {
             return;
         }
+        DefaultMQAdminExt admin = env.admin();
         DefaultMQProducer p = env.producer();
         only(p, topic);
         Map<String, Integer> times = new ConcurrentHashMap<>();
@@ -212,12 +220,11 @@ final class BatchQueueScenarios {
 
     /** Single messages take up one offset each. */
     static void single(Env env, Facts f) throws Exception {
-        String topic = env.topic("t");
-        DefaultMQAdminExt admin = env.admin();
-        if (!topic(env, admin, topic, "+queue.type", "BatchCQ")) {
-            f.see("client", "knows no attributes");
+        String topic = batches(env, f);
+        if (topic == null) {
             return;
         }
+        DefaultMQAdminExt admin = env.admin();
         DefaultMQProducer p = env.producer();
         only(p, topic);
         Inbox inbox = new Inbox();
@@ -239,12 +246,11 @@ final class BatchQueueScenarios {
 
     /** The type of a topic is chosen when it is made, and cannot be changed. */
     static void kind(Env env, Facts f) throws Exception {
-        String topic = env.topic("t");
-        DefaultMQAdminExt admin = env.admin();
-        if (!topic(env, admin, topic, "+queue.type", "BatchCQ")) {
-            f.see("client", "knows no attributes");
+        String topic = batches(env, f);
+        if (topic == null) {
             return;
         }
+        DefaultMQAdminExt admin = env.admin();
         f.see("unknown type", change(env, admin, env.topic("u"), "+queue.type", "OtherCQ"));
         f.see("changed", change(env, admin, topic, "+queue.type", "SimpleCQ"));
         f.see("taken away", change(env, admin, topic, "-queue.type", ""));
