@@ -29,7 +29,7 @@ var daily = []struct {
 	{"from an offset on", "message list orders --queue 2 --offset 2 --count 2 --json", "", 0},
 	{"what was stored lately", "message list orders --queue 2 --since 10m --json", "", 0},
 	{"make a group", "group create billing --retries 3 --json", "", 0},
-	{"consume as a member", "consume orders --group billing --count 6 --json", "", 0},
+	{"consume as a member", "consume orders --group billing --count 7 --json", "", 0},
 	{"how far is the group", "offset show billing orders --json", "", 0},
 	{"the group", "group show billing --json", "", 0},
 	{"all groups", "group list billing --json", "", 0},
