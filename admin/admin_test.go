@@ -137,6 +137,38 @@ func TestMembersShare(t *testing.T) {
 	}
 }
 
+// Reading to the end after a reset begins where the group was set to: nothing is left of the members that were there.
+func TestReadingToTheEndAfterAReset(t *testing.T) {
+	s := standalonetest.Start(t, standalone.Options{}, "topics=orders:2")
+	a := open(t, s.NamesrvAddr())
+	send(t, a, "orders", 8)
+	read := func() []string {
+		var got bodies
+		if err := a.Consume(t.Context(), admin.ConsumeOptions{Topic: "orders", Group: "g", Start: admin.Start{First: true}}, got.add); err != nil {
+			t.Fatal(err)
+		}
+		return got.sorted()
+	}
+	if got := read(); len(got) != 8 {
+		t.Fatalf("%v, want all", got)
+	}
+	if _, err := a.ResetOffsets(t.Context(), "g", "orders", 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(); len(got) != 8 {
+		t.Errorf("%v after a reset to the beginning, want all", got)
+	}
+	if _, err := a.SetOffset(t.Context(), "g", "orders", 1, 2); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(); len(got) != 2 {
+		t.Errorf("%v after one queue was set two back, want two", got)
+	}
+	if got := read(); len(got) != 0 {
+		t.Errorf("%v at the end, want nothing", got)
+	}
+}
+
 // A reset reaches a member that is connected.
 func TestResetOfAConnectedGroup(t *testing.T) {
 	s := standalonetest.Start(t, standalone.Options{}, "topics=orders:1")

@@ -195,6 +195,7 @@ func (r *reader) queue(ctx context.Context, group, topic string, t target, from,
 	if r.o.Follow {
 		p.waitMs = longPoll
 	}
+	moved := int64(-1) // where the server last sent this reader to
 	for ctx.Err() == nil && (r.o.Follow || p.offset < end) {
 		list, next, err := r.a.pull(ctx, t.s, p)
 		if err != nil {
@@ -221,7 +222,12 @@ func (r *reader) queue(ctx context.Context, group, topic string, t target, from,
 			}
 		}
 		if len(list) == 0 && next == p.offset && !r.o.Follow {
-			return nil
+			// The first pull after a reset is answered with where to go on and no messages, wherever it asked.
+			if moved == next {
+				return nil
+			}
+			moved = next
+			continue
 		}
 		if len(list) == 0 && next != p.offset {
 			done(next)
