@@ -13,7 +13,7 @@ MODELCHECKS ?= 10000
 CRASH_ROUNDS ?= 110
 UNIT = $$(go list ./... | grep -v /integration)
 
-.PHONY: help run build test test-unit test-integration model console-test crash docs-test dashboard mqadmin-table bench bench-quick bench-go curves soak bench-store bench-timer \
+.PHONY: help run build test test-unit test-integration model console-test crash docs-test dashboard mqadmin-table bench bench-quick bench-go pgo curves soak bench-store bench-timer \
 	lint fuzz scenarios fuzz-differential docs cross release clean
 
 help: ## this list
@@ -69,6 +69,9 @@ bench: ## rocketd beside Apache 5.5.0 and a bare server, about 25 minutes; BENCH
 
 bench-quick: ## the same in about 6 minutes: one round, shorter, without the rows that take long
 	go run ./integration/bench -quick -rounds 1 -scale 0.5 $(BENCH)
+
+pgo: ## default.pgo: the CPU profile of the rows of bench, which go build takes as advice; 3 minutes
+	go run ./integration/bench -scale 0.2 -pgo $(CURDIR)/default.pgo
 
 bench-go: ## Go benchmarks of the hot paths
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...

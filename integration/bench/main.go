@@ -37,6 +37,7 @@ func main() {
 	flag.IntVar(&o.pid, "pid", 0, "with -at: the broker's process")
 	curvesTo := flag.String("curves", "", "measure the growth curves of rocketd instead, into this folder; -only picks some by their file's name")
 	most := flag.Float64("most", 1, "with -curves: leave out points beyond this share of a curve's largest")
+	profileTo := flag.String("pgo", "", "take rocketd's CPU profile under the rows of -only instead, and write it to this file")
 	soakFor := flag.Duration("soak", 0, "put full load on rocketd for so long instead, and report its memory")
 	flag.Parse()
 	if *bare != "" {
@@ -49,6 +50,8 @@ func main() {
 		run = running
 	case *curvesTo != "":
 		run = func(o options) error { return drawCurves(o, *curvesTo, *most) }
+	case *profileTo != "":
+		run = func(o options) error { return profile(o, *profileTo) }
 	case *soakFor > 0:
 		run = func(o options) error { return soak(o, *soakFor) }
 	}

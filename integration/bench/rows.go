@@ -120,10 +120,27 @@ func (o options) measured() time.Duration { return time.Duration(3 * float64(tim
 // count is a number of messages, scaled.
 func (o options) count(n int) int { return max(1000, int(float64(n)*o.scale)) }
 
+// mostTouched is how many bytes of memory are used before a row at most.
+const mostTouched = 6 << 30
+
+// touch uses as much memory as a load will take from the system, page cache and socket buffers: four times as much for each second as when it
+// warmed up, with memory that was perhaps new.
+func (o options) touch(l load, warm loadResult) error {
+	if l.frame == nil {
+		return nil
+	}
+	perSecond := float64(len(warm.latencies)) / warm.took.Seconds() * float64(len(l.frame(0).bytes))
+	return measure.TouchMemory(min(mostTouched, int64(4*perSecond*o.measured().Seconds())))
+}
+
 // through runs a load, first to warm up, and measures the second time. Each request is so many messages.
 func through(t *target, l load, messages int) (figures, meter, float64, error) {
 	l.during = t.o.warmUp()
-	if _, err := l.run(t.addr); err != nil {
+	warm, err := l.run(t.addr)
+	if err != nil {
+		return figures{}, meter{}, 0, err
+	}
+	if err := t.o.touch(l, warm); err != nil {
 		return figures{}, meter{}, 0, err
 	}
 	l.during = t.o.measured()

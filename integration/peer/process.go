@@ -19,6 +19,7 @@ type Cluster struct {
 	Namesrv string
 	Broker  string
 	Dir     string
+	HTTP    string // of rocketd with httpPprof=true
 
 	processes []*process
 }

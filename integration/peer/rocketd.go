@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,7 +51,7 @@ func Rocketd(t testing.TB) string {
 }
 
 // StartRocketd starts name server and broker in one process on free ports with a store in dir. Settings are
-// key=value pairs for --set.
+// key=value pairs for --set. There is no HTTP server but with httpPprof=true.
 func StartRocketd(t testing.TB, dir string, settings ...string) *Cluster {
 	t.Helper()
 	return StartRocketdAt(t, dir, "0", "0", settings...)
@@ -89,7 +90,11 @@ func Sets(settings []string) []string {
 
 func run(t testing.TB, dir string, args ...string) *Cluster {
 	t.Helper()
-	args = append(args, "--http-port", "-1") // they would all want the same one
+	port := "-1" // they would all want the same one
+	if slices.Contains(args, "httpPprof=true") {
+		port = "0"
+	}
+	args = append(args, "--http-port", port)
 	p := start(t, exec.Command(Rocketd(t), args...), filepath.Join(t.TempDir(), "rocketd.log"))
 	ready := p.awaitLine(t, "ready ", 30*time.Second)
 	c := &Cluster{Name: "rocketd", Dir: dir, processes: []*process{p}}
@@ -99,6 +104,9 @@ func run(t testing.TB, dir string, args ...string) *Cluster {
 		}
 		if v, ok := strings.CutPrefix(field, "broker="); ok {
 			c.Broker = v
+		}
+		if v, ok := strings.CutPrefix(field, "http="); ok {
+			c.HTTP = v
 		}
 	}
 	return c
