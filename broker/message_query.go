@@ -24,21 +24,20 @@ func (b *Broker) viewMessageByID(_ *remoting.Conn, req *remoting.Command) (*remo
 		return nil, err
 	}
 	slice, err := b.store.Record(h.Offset)
+	if store.Unread(err) {
+		return nil, remoting.Errorf(remoting.SystemError, "can not find message by the offset, %d: %s", h.Offset, err)
+	}
 	if err != nil {
 		return nil, remoting.Errorf(remoting.SystemError, "can not find message by the offset, %d", h.Offset)
 	}
 	return slicesResponse(remoting.NewResponse(remoting.Success), []*store.Slice{slice}), nil
 }
 
-// slicesResponse gives a response records as its body, without copying them.
+// slicesResponse gives a response records as its body. They are not released: the answer's bytes count among those that wait for slow
+// readers, and what is released elsewhere would not.
 func slicesResponse(resp *remoting.Command, slices []*store.Slice) *remoting.Command {
 	for _, s := range slices {
 		resp.BodyParts = append(resp.BodyParts, s.Bytes())
-	}
-	resp.Release = func() {
-		for _, s := range slices {
-			s.Release()
-		}
 	}
 	return resp
 }

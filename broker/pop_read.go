@@ -6,6 +6,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/rocketd/rocketd/internal/vfs"
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/store"
 )
@@ -63,13 +64,15 @@ func (p *popRound) readQueue(topic string, retry bool, queueID int32) {
 // giveOut notes the messages of a queue as given out and adds them to the answer. When that cannot be noted they stay.
 func (p *popRound) giveOut(key orderKey, retry bool, start int64, result *store.GetResult) {
 	b, h := p.b, &p.r.header
-	offsets := make([]int64, 0, result.Count)
-	eachRecord(result.Parts, func(record []byte) {
-		var r message.Record
-		if _, err := message.DecodeRecord(record, &r, false); err == nil {
-			offsets = append(offsets, r.QueueOffset)
+	offsets, err := foundOffsets(result)
+	if err != nil {
+		if b.warnings.allow("pop unreadable") {
+			b.log.WithError(err).WithFields(logrus.Fields{"topic": key.topic, "queue": key.queueID, "offset": start}).Warn("messages are not given out: they cannot be read any more")
 		}
-	})
+		result.Release()
+		p.rest += max(result.MaxOffset-start, 0)
+		return
+	}
 	if p.r.ordered() {
 		freeAt := b.pop.order.update(key, h.AttemptID, p.popTime, h.InvisibleTime, offsets, &p.offsets)
 		b.offsets.commit(key.group, key.topic, key.queueID, start, "")
@@ -116,7 +119,8 @@ func (p *popRound) checkpoint(key orderKey, start int64, offsets []int64) *popCh
 func (p *popRound) addRetried(key orderKey, start int64, result *store.GetResult) {
 	defer result.Release()
 	var content []byte
-	eachRecord(result.Parts, func(record []byte) {
+	// What cannot be read any more is brought back when its time is over.
+	_ = eachRecord(result.Parts, func(record []byte) {
 		var r message.Record
 		if _, err := message.DecodeRecord(record, &r, false); err != nil {
 			return
@@ -147,18 +151,35 @@ func (p *popRound) addRetried(key orderKey, start int64, result *store.GetResult
 	p.parts = append(p.parts, content)
 }
 
-// eachRecord calls fn for the records that lie one behind the other in parts.
-func eachRecord(parts [][]byte, fn func(record []byte)) {
+// foundOffsets are those of the records that were found.
+func foundOffsets(result *store.GetResult) ([]int64, error) {
+	offsets := make([]int64, 0, result.Count)
+	err := eachRecord(result.Parts, func(record []byte) {
+		var r message.Record
+		if _, err := message.DecodeRecord(record, &r, false); err == nil {
+			offsets = append(offsets, r.QueueOffset)
+		}
+	})
+	return offsets, err
+}
+
+// eachRecord calls fn for the records that lie one behind the other in parts. The error is that a page of them cannot be read any more.
+func eachRecord(parts [][]byte, fn func(record []byte)) (err error) {
+	defer vfs.CatchPageFault(vfs.PanicOnFault(), func(uintptr) bool {
+		err = vfs.ErrPage
+		return true
+	})
 	for _, part := range parts {
 		for len(part) > 0 {
 			size, err := message.PeekSize(part)
 			if err != nil || size > len(part) {
-				return
+				return nil
 			}
 			fn(part[:size])
 			part = part[size:]
 		}
 	}
+	return nil
 }
 
 // popOffset is where a group pops next from a queue. A group that has none yet gets one, which init makes durable

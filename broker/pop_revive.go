@@ -115,8 +115,12 @@ func (r *reviver) round() time.Duration {
 	r.timerKnown = false
 	begun := r.p.b.clock.NowMs()
 	for _, q := range r.queues {
-		if more := r.read(q); more {
+		more, again := r.read(q)
+		switch {
+		case more:
 			wait = 0
+		case again:
+			wait = min(wait, reviveRetry)
 		}
 		if next := r.reviveDue(q); next > 0 {
 			wait = min(wait, clock.Until(r.p.b.clock, next))
@@ -130,12 +134,12 @@ func (r *reviver) round() time.Duration {
 	return max(wait, time.Millisecond)
 }
 
-// read takes up checkpoints and acks; true when there is more.
-func (r *reviver) read(q *reviveQueue) (more bool) {
+// read takes up checkpoints and acks. more: there are more; again: one cannot be read now.
+func (r *reviver) read(q *reviveQueue) (more, again bool) {
 	b := r.p.b
 	queue := b.store.Queue(r.topic, q.id)
 	if queue == nil {
-		return false
+		return false, false
 	}
 	q.next = max(q.next, queue.MinOffset())
 	if end := queue.MaxOffset(); q.next > end {
@@ -148,8 +152,15 @@ func (r *reviver) read(q *reviveQueue) (more bool) {
 			return false
 		}
 		left--
-		q.next = e.QueueOffset + 1
 		slice, err := b.store.Record(e.PhysicalOffset)
+		if store.Unread(err) { // what is passed over would never be brought back
+			again = true
+			if b.warnings.allow("revive") {
+				b.log.WithError(err).WithField("offset", e.QueueOffset).Warn("a message of the revive topic cannot be read, trying again later")
+			}
+			return false
+		}
+		q.next = e.QueueOffset + 1
 		if err != nil {
 			b.log.WithError(err).WithField("offset", e.QueueOffset).Warn("a message of the revive topic cannot be read")
 			return true
@@ -161,7 +172,7 @@ func (r *reviver) read(q *reviveQueue) (more bool) {
 	if err != nil && b.warnings.allow("revive") {
 		b.log.WithError(err).Warn("the revive topic cannot be read")
 	}
-	return more
+	return more, again
 }
 
 // take takes up one message of the revive topic.

@@ -176,9 +176,6 @@ func (b *Broker) runPull(p *pull, onLoop bool) pullOutcome {
 		p.result.Release()
 		return pullMustWait
 	}
-	if !onLoop {
-		touch(p.result.Parts)
-	}
 	b.fillPull(p, c)
 	b.noteOffsets(p)
 	if p.answer.Code == remoting.PullNotFound && h.SysFlag&pullSuspend != 0 {
@@ -445,21 +442,3 @@ func (b *Broker) pullAgain(p *pull) {
 	}
 	b.answerPull(p, false)
 }
-
-// touch reads a byte of each page of parts, so that the event loop that writes them out need not wait for the disk.
-func touch(parts [][]byte) {
-	const page = 4096
-	var sum byte
-	for _, part := range parts {
-		for i := 0; i < len(part); i += page {
-			sum += part[i]
-		}
-		if len(part) > 0 {
-			sum += part[len(part)-1]
-		}
-	}
-	touched(sum)
-}
-
-//go:noinline
-func touched(byte) {}

@@ -296,7 +296,10 @@ func checkMaxTopic() *body.TopicConfig {
 
 // lost drops a half message whose record is gone from the log.
 func (t *transactions) lost(h, seen *pendingHalf, err error) {
-	if errors.Is(err, store.ErrNotFound) && seen.physical >= t.b.store.MinPhysicalOffset() {
+	if errors.Is(err, store.ErrNotFound) && seen.physical >= t.b.store.MinPhysicalOffset() || store.Unread(err) {
+		if store.Unread(err) && t.b.warnings.allow("half message") {
+			t.b.log.WithError(err).WithField("offset", seen.offset).Warn("a half message cannot be read, trying again later")
+		}
 		t.postpone(h, t.b.clock.NowMs()+checkRetry.Milliseconds())
 		return
 	}

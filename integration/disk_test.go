@@ -271,6 +271,68 @@ func TestNoFileDescriptors(t *testing.T) {
 	reopen(t, c, l, data, "mappedFileSizeCommitLog=1048576")
 }
 
+// TestLogFileThatIsCutShort cuts a file of the log short under a running broker, which has it mapped: what is gone is answered with an error
+// that names the file, also to one that reads its answers slowly, and everything else goes on.
+func TestLogFileThatIsCutShort(t *testing.T) {
+	data := t.TempDir()
+	settings := []string{"mappedFileSizeCommitLog=1048576"}
+	c := peer.StartRocketd(t, data, settings...)
+	l := newLedger(t, c.Broker)
+	for range 100 { // some files
+		if code, remark := l.send(); code != 0 {
+			t.Fatal(code, remark)
+		}
+	}
+	l.check(t) // maps all of it
+	slow := dialWire(t, c.Broker)
+	for range 40 { // more than a socket takes
+		slow.write(remoting.AppendFrame(nil, slow.request(remoting.JSON, remoting.PullMessage, nil, pullOf...)))
+	}
+	if _, err := slow.read(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(data, "commitlog", "0*"))
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	content, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(files[0], 4096); err != nil {
+		t.Fatal(err)
+	}
+	answers := 1
+	for ; answers < 40; answers++ {
+		if _, err := slow.read(); err != nil {
+			break // the connection ends in the middle of an answer
+		}
+	}
+	t.Logf("the slow reader got %d answers", answers)
+	got := l.w.ask(remoting.JSON, remoting.PullMessage, nil, pullOf...)
+	if got.Code != remoting.SystemError || !strings.Contains(got.Remark, files[0]+" at ") {
+		t.Errorf("pull: %d %q, want SYSTEM_ERROR that names %s", got.Code, got.Remark, files[0])
+	}
+	if got = l.w.ask(remoting.JSON, remoting.ViewMessageByID, nil, "offset", "0"); got.Code != remoting.SystemError || !strings.Contains(got.Remark, files[0]) {
+		t.Errorf("view: %d %q", got.Code, got.Remark)
+	}
+	if code, remark := l.send(); code != 0 {
+		t.Errorf("send: %d %q", code, remark)
+	}
+	l.commitNext(t)
+	if got = l.w.ask(remoting.JSON, remoting.PullMessage, nil, with(pullOf, "queueOffset", strconv.Itoa(len(l.acked)-2))...); got.Code != 0 {
+		t.Errorf("pull of what lies in another file: %d %q", got.Code, got.Remark)
+	}
+	if log := c.Log(); !strings.Contains(log, "commit log cannot be read") || !strings.Contains(log, files[0]) {
+		t.Errorf("the log does not name the file:\n%s", log)
+	}
+	if err := os.WriteFile(files[0], content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.check(t)
+	reopen(t, c, l, data, settings...)
+}
+
 // TestNoPermission takes the permission to make files away from a broker that does not run as root, and gives it back.
 func TestNoPermission(t *testing.T) {
 	if os.Getuid() != 0 {

@@ -1,6 +1,10 @@
 package remoting
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
 
 // outBuf gathers frames that go to one connection together: headers and small bodies joined in buf, larger bodies as
 // references between them.
@@ -31,6 +35,9 @@ func (o *outBuf) add(cmd *Command, stable bool, max int) (size int, err error) {
 		if p := recover(); p != nil {
 			release(cmd)
 			size, err = 0, fmt.Errorf("encoding %T panicked: %v", cmd.Header, p)
+			if _, fault := p.(interface{ Addr() uintptr }); fault && cmd.Release != nil {
+				err = errors.New("a page of the stored body cannot be read")
+			}
 		}
 	}()
 	at := len(o.buf)
@@ -41,16 +48,14 @@ func (o *outBuf) add(cmd *Command, stable bool, max int) (size int, err error) {
 		release(cmd)
 		return 0, fmt.Errorf("%d bytes, over the limit of a frame, MaxFrame %d", size, max)
 	}
-	o.buf = buf
-	o.size += size
 	if body <= joinBody {
-		o.buf = append(o.buf, cmd.Body...)
-		for _, p := range cmd.BodyParts {
-			o.buf = append(o.buf, p...)
-		}
+		o.buf = appendBody(buf, cmd)
+		o.size += size
 		release(cmd)
 		return size, nil
 	}
+	o.buf = buf
+	o.size += size
 	stable = stable || cmd.Release != nil
 	o.ref(cmd.Body, stable)
 	for _, p := range cmd.BodyParts {
@@ -58,6 +63,19 @@ func (o *outBuf) add(cmd *Command, stable bool, max int) (size int, err error) {
 	}
 	o.refs[len(o.refs)-1].release = cmd.Release
 	return size, nil
+}
+
+// appendBody copies the body behind the header. What is given back afterwards may lie in a mapped file: a page of it that cannot be read is a
+// panic then, and does not end the process.
+func appendBody(buf []byte, cmd *Command) []byte {
+	if cmd.Release != nil {
+		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	}
+	buf = append(buf, cmd.Body...)
+	for _, p := range cmd.BodyParts {
+		buf = append(buf, p...)
+	}
+	return buf
 }
 
 func (o *outBuf) ref(b []byte, stable bool) {

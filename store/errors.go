@@ -1,6 +1,9 @@
 package store
 
-import "errors"
+import (
+	"errors"
+	"io/fs"
+)
 
 // Errors of the store, wrapped with path, offset, limit and setting.
 var (
@@ -28,3 +31,8 @@ var (
 	// ErrTooManyQueues: maxLmqConsumeQueueNum light queues exist already.
 	ErrTooManyQueues = errors.New("too many queues")
 )
+
+// Unread tells an error of Record that may be gone the next time: the disk, or the system, does not give what is there. It is false for nil.
+func Unread(err error) bool {
+	return err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrCorrupt) && !errors.Is(err, fs.ErrNotExist)
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/rocketd/rocketd/internal/vfs"
 	"github.com/rocketd/rocketd/message"
 )
 
@@ -98,6 +99,10 @@ type GetResult struct {
 	// Parts are the stored records, one behind the other, valid until Release. Neighbours in the log share a part.
 	Parts [][]byte
 
+	// touched is the sum of a byte of each page of what was found, so that whoever writes it out need not wait for the disk, and what the disk
+	// does not give is noticed before. Nobody wants the sum.
+	touched byte
+
 	held   []lease
 	cursor cursor // here so that it need not be allocated
 	units  *unitCursor
@@ -149,11 +154,30 @@ func (s *Store) Get(r *GetRequest, out *GetResult) {
 		out.Status, out.NextOffset = OffsetOverflowOne, r.Offset
 	case r.Offset > out.MaxOffset:
 		out.Status, out.NextOffset = OffsetOverflowBadly, out.MaxOffset
-	case q.batch != nil:
-		s.collectBatch(r, q, out)
 	default:
-		s.collect(r, q, out)
+		s.read(r, q, out)
 	}
+}
+
+// read fills out from an offset that exists. A page of the log that cannot be read ends it like another error of the disk.
+func (s *Store) read(r *GetRequest, q *ConsumeQueue, out *GetResult) {
+	defer vfs.CatchPageFault(vfs.PanicOnFault(), func(addr uintptr) bool {
+		for _, l := range out.held {
+			if l.v == nil {
+				continue
+			}
+			if at, ok := l.v.holds(addr); ok {
+				_ = s.ends(out, false, l.v.unreadable(at))
+				return true
+			}
+		}
+		return false
+	})
+	if q.batch != nil {
+		s.collectBatch(r, q, out)
+		return
+	}
+	s.collect(r, q, out)
 }
 
 // collect fills out from an offset that exists.
@@ -209,7 +233,7 @@ func (s *Store) collect(r *GetRequest, q *ConsumeQueue, out *GetResult) {
 // ends notes what take said of a record, and tells whether a Get ends with it.
 func (s *Store) ends(out *GetResult, cold bool, err error) bool {
 	if err != nil {
-		s.warn.report("commit log cannot be read", err)
+		s.warn.report(logUnreadable, err)
 		out.unreadable(err)
 		return true
 	}
@@ -301,6 +325,12 @@ func (r *GetResult) add(s *Store, req *GetRequest, set *settings, e Entry, recor
 			return
 		}
 	}
+	if pos >= 0 {
+		r.touched += record[len(record)-1]
+		if len(record) > page {
+			r.touched += touch(record)
+		}
+	}
 	r.Status = Found
 	r.Count++
 	r.Bytes += len(record)
@@ -313,6 +343,17 @@ func (r *GetResult) add(s *Store, req *GetRequest, set *settings, e Entry, recor
 		}
 	}
 	r.Parts = append(r.Parts, record)
+}
+
+// page is how long a page of a mapping is at least.
+const page = 4096
+
+// touch reads a byte of each page of a record.
+func touch(record []byte) (sum byte) {
+	for i := page; i < len(record); i += page {
+		sum += record[i]
+	}
+	return sum
 }
 
 // viewOf returns the file's view, held by the result.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/rocketd/rocketd/internal/vfs"
 )
@@ -11,6 +12,7 @@ import (
 // view is a counted way to read one file: a mapping where the file system can map, the open file where not. It is closed
 // when the last holder releases it; its creator is the first holder.
 type view struct {
+	path string
 	data []byte // the whole file; nil when it cannot be mapped
 	m    vfs.Mapping
 	f    vfs.File // kept open only when data is nil
@@ -23,7 +25,7 @@ func newView(fsys vfs.FS, path string, size int64) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &view{}
+	v := &view{path: path}
 	v.refs.Store(1)
 	m, ok, err := f.Map(int(size))
 	if err != nil {
@@ -66,6 +68,20 @@ func (v *view) release() {
 	if v.f != nil {
 		_ = v.f.Close()
 	}
+}
+
+// holds tells where in the mapped file an address lies.
+func (v *view) holds(addr uintptr) (at int64, ok bool) {
+	if len(v.data) == 0 {
+		return 0, false
+	}
+	at = int64(addr - uintptr(unsafe.Pointer(unsafe.SliceData(v.data))))
+	return at, at >= 0 && at < int64(len(v.data))
+}
+
+// unreadable is the error of a place in the file that is mapped and cannot be read.
+func (v *view) unreadable(at int64) error {
+	return fmt.Errorf("read %s at %d: %w", v.path, at, vfs.ErrPage)
 }
 
 // lease is bytes of the log together with what must be given back after use: a holder of a view, or a buffer they were read into.

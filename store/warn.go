@@ -11,6 +11,9 @@ import (
 // warnEveryMs is how often the same warning may come.
 const warnEveryMs = 10_000
 
+// logUnreadable warns of bytes of the log that the disk does not give.
+const logUnreadable = "commit log cannot be read"
+
 // warnings writes warnings that could come with every message, each at most once in warnEveryMs.
 type warnings struct {
 	log   *logrus.Entry
