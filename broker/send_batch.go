@@ -59,6 +59,9 @@ func (b *Broker) stageBatch(s *sender, topic *body.TopicConfig, now int64) (pend
 			ids.WriteByte(',')
 		}
 		s.id = message.AppendOffsetMessageID(s.id[:0], b.identity.storeHost, placed[i].PhysicalOffset)
+		if i == 0 {
+			ids.Grow(len(placed) * (len(s.id) + 1)) // the others are as long
+		}
 		ids.Write(s.id)
 		size += int(placed[i].Size)
 	}
