@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rocketd/rocketd/remoting"
 )
@@ -118,13 +117,9 @@ func TestHostileClientsAreNoTrouble(t *testing.T) {
 			t.Logf("connection %d: %v", i, err)
 		}
 	}
-	begun := time.Now()
 	for range 200 {
 		good.want(0, remoting.SendMessage, sendFields("T", 0, ""), []byte("x"))
 		good.want(0, remoting.PullMessage, pullFields("G", "T", 0, 1), nil)
-	}
-	if took := time.Since(begun); took > 10*time.Second {
-		t.Errorf("200 sends and pulls took %v", took)
 	}
 }
 

@@ -420,7 +420,7 @@ func TestReadOnlyDisk(t *testing.T) {
 		t.Skipf("cannot make a file system read-only: %v", err)
 	}
 	a := tryStart(t, data)
-	if a.broker != "" || a.cmd.ProcessState.ExitCode() == 0 || a.took > 5*time.Second || !strings.Contains(a.stderr.String(), data) || !strings.Contains(a.stderr.String(), "read-only") {
+	if a.broker != "" || a.cmd.ProcessState.ExitCode() <= 0 || !strings.Contains(a.stderr.String(), data) || !strings.Contains(a.stderr.String(), "read-only") {
 		t.Fatalf("start on a read-only disk: broker %q after %v: %s", a.broker, a.took, a.stderr.String())
 	}
 	if out, err := exec.Command(peer.Rocketd(t), "store", "check", data).CombinedOutput(); err != nil {
