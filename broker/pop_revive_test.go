@@ -27,8 +27,7 @@ func TestPopSurvives(t *testing.T) {
 			b.manual.Advance(3 * time.Second)
 			if killed {
 				at := b.manual.Now()
-				eventually(t, "offsets are written", func() bool {
-					b.manual.Advance(100 * time.Millisecond)
+				b.advanceUntil("offsets are written", 100*time.Millisecond, 5*time.Second, func() bool {
 					return fileHas(b.mem, "/data/config/consumerOffset.json", "T@G")
 				})
 				b = startTestBroker(t, b.mem.Clone(), clock.NewManual(at))

@@ -126,18 +126,14 @@ func bodies(list []popped) []string {
 func (x *testBroker) collect(c *testClient, f fields, n int, step time.Duration) []popped {
 	x.t.Helper()
 	var list []popped
-	for range 400 {
+	x.advanceUntil(fmt.Sprint(n, " messages"), step, 400*step, func() bool {
 		for {
 			got := c.pop(f)
 			if list = append(list, got...); len(got) == 0 {
-				break
+				return len(list) >= n
 			}
 		}
-		if len(list) >= n {
-			break
-		}
-		x.manual.Advance(step)
-	}
+	})
 	if len(list) != n {
 		x.t.Fatalf("%d messages came, want %d: %v", len(list), n, bodies(list))
 	}

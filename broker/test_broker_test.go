@@ -172,6 +172,26 @@ func eventually(tb testing.TB, what string, condition func() bool) {
 	}
 }
 
+// advanceUntil moves the clock on by step until the condition holds, by most in all. What runs in the background gets real time to see each
+// step: on a busy machine the clock would be far ahead of it otherwise.
+func (x *testBroker) advanceUntil(what string, step, most time.Duration, condition func() bool) {
+	x.t.Helper()
+	moved, polls := time.Duration(0), 0
+	eventually(x.t, what, func() bool {
+		if condition() {
+			return true
+		}
+		if polls++; polls%seenWithin == 0 && moved < most {
+			x.manual.Advance(step)
+			moved += step
+		}
+		return false
+	})
+}
+
+// seenWithin is how often, each time after a millisecond, a condition is looked at before the clock moves again.
+const seenWithin = 10
+
 func property(r *message.Record, key string) string {
 	value, _ := r.Properties.Get(key)
 	return value

@@ -38,7 +38,7 @@ func TestTransactionsSurvive(t *testing.T) {
 			}
 			c = b.dial()
 			c.produce()
-			eventually(t, "one is undecided", func() bool { b.manual.Advance(100 * time.Millisecond); return b.inUse() <= 2 })
+			b.advanceUntil("one is undecided", 100*time.Millisecond, 5*time.Second, func() bool { return b.inUse() <= 2 })
 			again := b.asked(c, "open", "2", time.Second)
 			if b.inUse() != 1 {
 				t.Errorf("%d undecided", b.inUse())
@@ -136,7 +136,7 @@ func TestDelayCountsFromCommit(t *testing.T) {
 	}
 	b.manual.Advance(time.Second)
 	eventually(t, "the level's time is over", func() bool { return b.count("T", 1) == 1 })
-	eventually(t, "the timer's time is over", func() bool { b.manual.Advance(200 * time.Millisecond); return b.count("T", 1) == 2 })
+	b.advanceUntil("the timer's time is over", 200*time.Millisecond, 7*time.Second, func() bool { return b.count("T", 1) == 2 })
 	if at := b.manual.Now().Sub(testNow) - time.Minute; at > 12*time.Second || at < 10*time.Second {
 		t.Errorf("the timer came after %v", at)
 	}
