@@ -113,7 +113,7 @@ func CheckLimits(m *Message, maxBody int) error {
 	case len(m.Body) > maxBody:
 		return fmt.Errorf("%w: %d bytes, maxMessageSize is %d", ErrBodyTooLarge, len(m.Body), maxBody)
 	}
-	if n := m.propertiesSize(); n > MaxProperties {
+	if n := m.PropertiesSize(); n > MaxProperties {
 		return fmt.Errorf("%w: %d bytes, the limit is %d", ErrPropertiesTooLarge, n, MaxProperties)
 	}
 	if n := RecordSize(m); n > maxBody+RecordOverhead {
@@ -124,7 +124,7 @@ func CheckLimits(m *Message, maxBody int) error {
 
 // RecordSize is the size of m's record.
 func RecordSize(m *Message) int {
-	n := fixedSizeV4 + 4 + len(m.Body) + 1 + len(m.Topic) + 2 + m.propertiesSize()
+	n := fixedSizeV4 + 4 + len(m.Body) + 1 + len(m.Topic) + 2 + m.PropertiesSize()
 	if len(m.Topic) > MaxTopicV1 {
 		n++
 	}
@@ -141,7 +141,7 @@ func RecordSize(m *Message) int {
 // cannot hold (ErrPropertiesTooLarge, ErrTopicTooLong, ErrRecordTooLarge) and returns dst unchanged with the error; the
 // limits of the configuration are CheckLimits' business.
 func AppendRecord(dst []byte, m *Message, p Placement) ([]byte, error) {
-	properties := m.propertiesSize()
+	properties := m.PropertiesSize()
 	if properties > MaxProperties {
 		return dst, fmt.Errorf("%w: %d bytes, the limit is %d", ErrPropertiesTooLarge, properties, MaxProperties)
 	}
@@ -377,8 +377,8 @@ func (m *Message) encodedSysFlag() int32 {
 	return flag
 }
 
-// propertiesSize counts the separator appendProperties puts between the parts.
-func (m *Message) propertiesSize() int {
+// PropertiesSize is how many bytes the properties are that end m's record: with the separator that appendProperties puts between the parts.
+func (m *Message) PropertiesSize() int {
 	n := len(m.Properties) + len(m.Suffix)
 	if m.needsSeparator() {
 		n++

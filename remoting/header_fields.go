@@ -96,9 +96,12 @@ func (c *Command) endDecode() error {
 
 // lookup is the value of a key, searched from where the last one was found.
 func (f *fieldSet) lookup(name string) (string, bool) {
-	if f.next < len(f.ext) && f.ext[f.next].Key == name && f.unique {
-		f.next++
-		return f.value(f.next - 1)
+	if f.next < len(f.ext) && f.unique {
+		// Short names are compared without a call.
+		if k := f.ext[f.next].Key; len(k) == len(name) && (len(k) == 1 && k[0] == name[0] || k == name) {
+			f.next++
+			return f.value(f.next - 1)
+		}
 	}
 	for i := len(f.ext) - 1; i >= 0; i-- {
 		// The first bytes decide in most cases, without a call.

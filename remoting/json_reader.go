@@ -119,6 +119,12 @@ func (r *jsonReader) i32(key string, p *int32) error {
 
 // next reads up to the value of an object's next member. more is false when the object has ended.
 func (r *jsonReader) next(first bool) (key string, more bool, err error) {
+	// Most keys of a send have one letter, and no blanks around them.
+	if b := r.b[r.i:]; !first && len(b) >= 5 && b[0] == ',' && b[1] == '"' && b[2] != '"' && b[2] != '\\' && b[3] == '"' && b[4] == ':' {
+		r.i += 5
+		r.space()
+		return alias(b[2:3]), true, nil
+	}
 	r.space()
 	if r.take('}') {
 		return "", false, nil

@@ -106,6 +106,7 @@ type staged struct {
 	storeMs     int64
 	at          int // in buf
 	size        int32
+	properties  int32 // bytes of them, at the record's end
 	messages    int32 // offsets that the record takes up; 0: one
 	light       []lightEntry
 }
@@ -229,7 +230,7 @@ func (l *commitLog) stageLocked(m *message.Message, storeMs int64, r staged) (Pl
 	if err != nil {
 		return Placed{}, fmt.Errorf("%w: %w", ErrMessageIllegal, err)
 	}
-	r.size = int32(len(buf) - r.at)
+	r.size, r.properties = int32(len(buf)-r.at), int32(m.PropertiesSize())
 	b.buf = buf
 	b.records = append(b.records, r)
 	l.stagedEnd += int64(r.size)

@@ -24,6 +24,7 @@ type ConsumeQueue struct {
 	files *queueFiles
 	topic string
 	id    int32
+	keys  keyHash // of the topic, for the index
 
 	// batch is set in queues of topics with queue.type=BatchCQ: their entries are not numbered by messages, see batch_queue.go.
 	batch *batchOffsets

@@ -32,8 +32,8 @@ func (s *Store) dispatch(b *batch) {
 			s.arrive(b, r, e.q, e.offset)
 		}
 	}
-	if s.index.enabled() {
-		s.index.feed.push(b)
+	if s.index.enabled() && s.index.feed.push(b) {
+		s.index.hurryUp()
 	}
 	s.index.wakeUp()
 }

@@ -51,6 +51,7 @@ type index struct {
 	position atomic.Int64 // everything below is indexed
 	idle     atomic.Bool  // parked, nothing to index
 	wake     chan struct{}
+	hurry    chan struct{} // much waits
 
 	feed indexFeed
 
@@ -59,6 +60,7 @@ type index struct {
 	files   []*indexFile  // by age; guarded by mu
 	scanner *scanner      // guarded by mu
 	keys    []indexKey    // scratch; guarded by mu
+	latest  int64         // store times up to here are plausible, ms; guarded by mu
 	skip    int           // keys of the record at position that are in the file already; guarded by mu
 	loaded  bool          // files are known; guarded by mu
 	clean   bool          // for loading: the files were closed properly
@@ -68,7 +70,7 @@ type index struct {
 }
 
 func newIndex(fsys vfs.FS, root string, shape indexShape, log *logFiles, c clock.Clock, logger *logrus.Entry) *index {
-	return &index{fs: fsys, dir: indexDir(root), shape: shape, log: log, clock: c, logger: logger, wake: make(chan struct{}, 1)}
+	return &index{fs: fsys, dir: indexDir(root), shape: shape, log: log, clock: c, logger: logger, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
 }
 
 func (x *index) enabled() bool { return x.settings().conf.MessageIndexEnable }
@@ -80,6 +82,14 @@ func (x *index) wakeUp() {
 	}
 }
 
+// hurryUp lets the indexer end its pause.
+func (x *index) hurryUp() {
+	select {
+	case x.hurry <- struct{}{}:
+	default: // it has been told
+	}
+}
+
 // run follows the log until stop is closed.
 func (x *index) run(stop <-chan struct{}) {
 	timer := x.clock.NewTimer(time.Hour)
@@ -88,6 +98,8 @@ func (x *index) run(stop <-chan struct{}) {
 		timer.Reset(d)
 		select {
 		case <-timer.C():
+			return true
+		case <-x.hurry:
 			return true
 		case <-stop:
 			return false
@@ -243,8 +255,13 @@ func (x *index) addKeysLocked() error {
 	return nil
 }
 
-// plausible tells whether a store time is not damaged.
-func (x *index) plausible(ms int64) bool { return ms > 0 && ms <= x.clock.NowMs()+maxAheadMs }
+// plausible tells whether a store time is not damaged. What was soon enough once stays so: the clock is asked once a day, not for each key.
+func (x *index) plausible(ms int64) bool {
+	if ms > x.latest {
+		x.latest = x.clock.NowMs() + maxAheadMs
+	}
+	return ms > 0 && ms <= x.latest
+}
 
 // writableLocked returns the last file, or a new one when it is full.
 func (x *index) writableLocked() (*indexFile, error) {
@@ -332,16 +349,28 @@ func (k keyHash) tag(tag string) uint32 {
 
 // continueHash is the Java hash of a text whose hash so far is h followed by s.
 func continueHash(h int32, s string) int32 {
-	folded := h
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			// Folding n units into h is h * 31^n + hash(s), and 31^n is what one unit of value 1 before s adds.
-			hash := message.JavaHash(s)
-			return h*(message.JavaHash("\x01"+s)-hash) + hash
+	folded, rest := h, s
+	// Four units at a time, which do not wait for one another.
+	for ; len(rest) >= 4; rest = rest[4:] {
+		a, b, c, d := rest[0], rest[1], rest[2], rest[3]
+		if a|b|c|d >= 0x80 {
+			return continueWideHash(h, s)
 		}
-		folded = folded*31 + int32(s[i])
+		folded = folded*(31*31*31*31) + int32(a)*(31*31*31) + int32(b)*(31*31) + int32(c)*31 + int32(d)
+	}
+	for i := range len(rest) {
+		if rest[i] >= 0x80 {
+			return continueWideHash(h, s)
+		}
+		folded = folded*31 + int32(rest[i])
 	}
 	return folded
+}
+
+// continueWideHash is continueHash for any text: folding n units into h is h * 31^n + hash(s), and 31^n is what one unit of value 1 before s adds.
+func continueWideHash(h int32, s string) int32 {
+	hash := message.JavaHash(s)
+	return h*(message.JavaHash("\x01"+s)-hash) + hash
 }
 
 // positive is IndexFile.indexKeyHashMethod.

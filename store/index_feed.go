@@ -12,6 +12,9 @@ const (
 	maxFedText    = 4 << 20
 	// keptFedText is how much memory an idle feed keeps.
 	keptFedText = 64 << 10
+	// muchFedRecords and muchFedText are when the indexer is to come before its time.
+	muchFedRecords = maxFedRecords / 2
+	muchFedText    = maxFedText / 2
 )
 
 // indexFeed hands the texts of new records' keys from dispatch to the indexer, which then need not read from the log what has just been
@@ -19,6 +22,7 @@ const (
 type indexFeed struct {
 	mu      sync.Mutex
 	filling fed            // guarded by mu
+	told    bool           // push has said that much waits; guarded by mu
 	record  message.Record // scratch; guarded by mu
 }
 
@@ -48,35 +52,57 @@ func (f *fed) reset(at int64) {
 	*f = fed{from: at, to: at, records: f.records[:0], text: f.text[:0]}
 }
 
-// push takes the records of a batch.
-func (f *indexFeed) push(b *batch) {
+// push takes the records of a batch, if there is room for all of them: what is full goes on with the first batch after it was swapped. much tells,
+// once until then, that the indexer had better come.
+func (f *indexFeed) push(b *batch) (much bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	in := &f.filling
 	if in.to != b.start {
+		if len(in.records) > 0 {
+			return false // full: the indexer reads this batch
+		}
 		in.reset(b.start)
 	}
-	r := &f.record
+	records, text := len(in.records), len(in.text)
 	for i := range b.records {
-		staged := &b.records[i]
-		if _, err := message.DecodeRecord(b.record(staged), r, false); err != nil || len(in.records) == maxFedRecords || len(in.text) > maxFedText {
-			in.reset(b.end) // the indexer reads this batch
-			break
+		if len(in.records) == maxFedRecords || len(in.text) > maxFedText || !f.pushOne(b, &b.records[i]) {
+			in.records, in.text = in.records[:records], in.text[:text]
+			return false
 		}
-		in.text = append(in.text, r.Properties...)
-		in.records = append(in.records, fedRecord{
-			physical: staged.physical, storeMs: staged.storeMs, end: staged.physical + int64(staged.size),
-			properties: int32(len(r.Properties)), topic: newKeyHash(r.Topic), rollback: r.TransactionType() == message.TransactionRollback,
-		})
 	}
 	in.to = b.end
-	*r = message.Record{} // its strings die with the batch
+	if f.told || len(in.records) < muchFedRecords && len(in.text) < muchFedText {
+		return false
+	}
+	f.told = true
+	return true
+}
+
+// pushOne takes a record; ok is false when it cannot be read.
+func (f *indexFeed) pushOne(b *batch, staged *staged) (ok bool) {
+	in := &f.filling
+	r := fedRecord{physical: staged.physical, storeMs: staged.storeMs, end: staged.physical + int64(staged.size), properties: staged.properties}
+	record := b.record(staged)
+	if staged.q != nil {
+		r.topic = staged.q.keys
+	} else {
+		if _, err := message.DecodeRecord(record, &f.record, false); err != nil {
+			return false
+		}
+		r.topic, r.rollback = newKeyHash(f.record.Topic), f.record.TransactionType() == message.TransactionRollback
+		f.record = message.Record{} // its strings die with the batch
+	}
+	in.text = append(in.text, record[len(record)-int(staged.properties):]...) // a record ends with them
+	in.records = append(in.records, r)
+	return true
 }
 
 // swap gives the indexer what has come and takes back what it has done with.
 func (f *indexFeed) swap(done *fed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.told = false
 	done.reset(f.filling.to)
 	*done, f.filling = f.filling, *done
 }

@@ -104,7 +104,7 @@ func (t *queueTable) obtain(topic string, id int32) *ConsumeQueue {
 
 // makeLocked makes a queue.
 func (t *queueTable) makeLocked(key queueKey, batch bool) *ConsumeQueue {
-	q := &ConsumeQueue{table: t, files: t.files, topic: key.topic, id: key.id, firstBase: -1, lastBase: -1}
+	q := &ConsumeQueue{table: t, files: t.files, topic: key.topic, id: key.id, keys: newKeyHash(key.topic), firstBase: -1, lastBase: -1}
 	if batch {
 		q.batch, q.files = &batchOffsets{}, t.batchFiles
 	}
