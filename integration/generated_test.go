@@ -48,7 +48,7 @@ func TestGeneratedSequences(t *testing.T) {
 	requests, explained := 0, map[string]int{}
 	for n := range count {
 		g := newGenerator(seed, n)
-		s := &sequence{t: t, n: n, apache: &memory{side: apache}, rocketd: &memory{side: rocketd}}
+		s := &sequence{t: t, n: n, apache: &memory{side: apache, n: n}, rocketd: &memory{side: rocketd, n: n}}
 		for range 40 {
 			requests++
 			why, goOn := s.step(g.next())
@@ -69,12 +69,17 @@ func TestGeneratedSequences(t *testing.T) {
 // memory is what one side gave out in a sequence.
 type memory struct {
 	*side
+	n     int      // of the sequence
 	log   []string // physical offsets of stored messages
 	halfs []half
 	pops  []popped
 }
 
-type half struct{ queue, log, key string }
+type half struct {
+	queue, log, key string
+	topic, queueID  string // where it goes when it is committed
+	committed       bool
+}
 
 type popped struct{ group, topic, queue, handle, offset string }
 
@@ -116,6 +121,9 @@ func (s *sequence) step(e generated) (why string, goOn bool) {
 	}
 	if !e.reads && want.Code == r.Success {
 		s.apache.awaitDispatch(s.t, e, want)
+		if s.committed(e, pick) {
+			return "a second commit has no effect", false
+		}
 		s.apache.note(e, want)
 		s.rocketd.note(e, got)
 	}
@@ -123,6 +131,27 @@ func (s *sequence) step(e generated) (why string, goOn bool) {
 		return "", false
 	}
 	return "", true
+}
+
+// committed notes that the half message of a commit was committed, and waits until it can be read at Apache as well. It tells whether it had
+// been committed before: Apache then has it twice.
+func (s *sequence) committed(e generated, pick int) (again bool) {
+	if e.code != r.EndTransaction || asked(e, "commitOrRollback") != "8" || asked(e, "commitLogOffset") != "$half.log" || len(s.apache.halfs) == 0 {
+		return false
+	}
+	h := &s.apache.halfs[pick%len(s.apache.halfs)]
+	if h.committed {
+		return true
+	}
+	h.committed = true
+	last := exchange{name: "max offset", code: r.GetMaxOffset, ext: []string{"topic=" + h.topic, "queueId=" + h.queueID}}
+	for range 50 {
+		if field(s.apache.ask(s.t, last), "offset") == field(s.rocketd.ask(s.t, last), "offset") {
+			break
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return false
 }
 
 // compare tells how two answers differ.
@@ -159,6 +188,8 @@ func inTopic(e generated) bool {
 func (m *memory) content(e generated, c *r.Command) string {
 	switch e.code {
 	case r.PullMessage, r.PopMessage, r.PeekMessage, r.ViewMessageByID, r.QueryMessage:
+	case r.QueryTopicConsumeByWho: // some topics are every sequence's
+		return ownGroups(m.bodyText(c), m.n)
 	default:
 		return m.bodyText(c)
 	}
@@ -180,6 +211,17 @@ func (m *memory) content(e generated, c *r.Command) string {
 		slices.Sort(all)
 	}
 	return strings.Join(all, "\n")
+}
+
+// ownGroups leaves of a list of groups those of sequence n.
+func ownGroups(list string, n int) string {
+	var own []string
+	for name := range strings.FieldsFuncSeq(list, func(c rune) bool { return strings.ContainsRune(`{}[]":,`, c) }) {
+		if strings.HasSuffix(name, fmt.Sprint("_", n)) {
+			own = append(own, name)
+		}
+	}
+	return strings.Join(own, " ")
 }
 
 func sortedProperties(p string) string {
@@ -270,7 +312,9 @@ func (m *memory) note(e generated, c *r.Command) {
 		}
 		log := strconv.FormatUint(binary.BigEndian.Uint64(id[8:]), 10)
 		if asked(e, "sysFlag", "f") == "4" {
-			m.halfs = append(m.halfs, half{queue: field(c, "queueOffset"), log: log, key: field(c, "transactionId")})
+			m.halfs = append(m.halfs, half{
+				queue: field(c, "queueOffset"), log: log, key: field(c, "transactionId"), topic: asked(e, "topic", "b"), queueID: field(c, "queueId"),
+			})
 			return
 		}
 		m.log = append(m.log, log)
@@ -327,6 +371,8 @@ func (s *sequence) onPurpose(e generated, want, got *r.Command) string {
 		return "which of two mistakes is named"
 	case got.Code == r.SubscriptionGroupNotExist && (s.happened(`delete group ["groupName=`+group+`"`) || s.happened(`"consumerGroup=`+group+`"] ""`)):
 		return "a deleted group, and one that unregistered alone, is not there"
+	case e.code == r.ConsumerSendMsgBack && strings.Contains(want.Remark, "wrong format key"):
+		return "a retry topic that was made ordered, with attributes, takes what is sent back"
 	case e.code == r.GetConsumeStats && s.happened("delete topic"):
 		return "what groups read of a deleted topic is forgotten"
 	}
