@@ -86,15 +86,15 @@ func (b *Broker) splitBatch(s *sender) error {
 		if len(s.batch) == maxBatchMessages {
 			return b.illegal("the batch has more than %d messages", maxBatchMessages)
 		}
-		m := s.message
+		s.batch = append(s.batch, s.message)
+		m := &s.batch[len(s.batch)-1]
 		m.Flag, m.Body, m.Properties = entry.Flag, entry.Body, entry.Properties
 		if m.Body == nil {
 			m.Body = []byte{}
 		}
-		if err := b.checkBatchEntry(len(s.batch), m.Properties); err != nil {
+		if err := b.checkBatchEntry(len(s.batch)-1, m.Properties); err != nil {
 			return err
 		}
-		s.batch = append(s.batch, m)
 		rest = next
 	}
 	if len(s.batch) == 0 {

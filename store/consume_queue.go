@@ -88,9 +88,26 @@ func (q *ConsumeQueue) String() string { return fmt.Sprintf("%s/%d", q.topic, q.
 func (q *ConsumeQueue) append(e Entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if !q.removed {
+		q.addLocked(e)
+		q.addedLocked()
+	}
+}
+
+// appendRun is append for records of this queue that come one after the other.
+func (q *ConsumeQueue) appendRun(records []staged) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	if q.removed {
 		return
 	}
+	for i := range records {
+		q.addLocked(records[i].entry())
+	}
+	q.addedLocked()
+}
+
+func (q *ConsumeQueue) addLocked(e Entry) {
 	if end := q.max.Load(); e.QueueOffset != end {
 		if end == 0 || e.QueueOffset < end {
 			q.restartLocked(e.QueueOffset)
@@ -102,6 +119,10 @@ func (q *ConsumeQueue) append(e Entry) {
 	}
 	q.pushLocked(e)
 	q.lastEnd = e.end()
+}
+
+// addedLocked is done after entries were added: many are written at once.
+func (q *ConsumeQueue) addedLocked() {
 	if (q.max.Load()-q.written)*entrySize >= eagerWriteBytes {
 		// An error stays until the writer's next tick, which reports it.
 		_ = q.writeLocked()

@@ -22,15 +22,23 @@ func (s *Store) OnArrival(fn func(Arrival)) { s.arrivals = append(s.arrivals, fn
 
 // dispatch makes the records of a batch visible: entries first, then the callbacks, in log order.
 func (s *Store) dispatch(b *batch) {
-	for i := range b.records {
-		r := &b.records[i]
-		if r.q == nil {
+	for i := 0; i < len(b.records); {
+		run := runOf(b.records[i:])
+		if len(run) > 0 {
+			run[0].q.appendRun(run)
+			for j := range run {
+				s.tell(b, &run[j], run[j].q, run[j].queueOffset)
+			}
+			i += len(run)
 			continue
 		}
-		s.arrive(b, r, r.q, r.queueOffset)
-		for _, e := range r.light {
-			s.arrive(b, r, e.q, e.offset)
+		if r := &b.records[i]; r.q != nil {
+			s.arrive(b, r, r.q, r.queueOffset)
+			for _, e := range r.light {
+				s.arrive(b, r, e.q, e.offset)
+			}
 		}
+		i++
 	}
 	if s.index.enabled() && s.index.feed.push(b) {
 		s.index.hurryUp()
@@ -38,13 +46,38 @@ func (s *Store) dispatch(b *batch) {
 	s.index.wakeUp()
 }
 
+// runOf is as many of the first records as are all of one queue, an ordinary one, and of no other.
+func runOf(records []staged) []staged {
+	q := records[0].q
+	if q == nil || q.batch != nil {
+		return nil
+	}
+	n := 0
+	for n < len(records) && records[n].q == q && len(records[n].light) == 0 {
+		n++
+	}
+	return records[:n]
+}
+
+// entry is that of the record in its own queue.
+func (r *staged) entry() Entry {
+	return Entry{QueueOffset: r.queueOffset, PhysicalOffset: r.physical, Size: r.size, TagsCode: r.tagsCode}
+}
+
+// arrive makes one entry of a record visible.
 func (s *Store) arrive(b *batch, r *staged, q *ConsumeQueue, queueOffset int64) {
-	e := Entry{QueueOffset: queueOffset, PhysicalOffset: r.physical, Size: r.size, TagsCode: r.tagsCode}
+	e := r.entry()
+	e.QueueOffset = queueOffset
 	if q.batch == nil {
 		q.append(e)
 	} else {
 		q.appendUnit(batchUnit{e, max(r.messages, 1), r.storeMs})
 	}
+	s.tell(b, r, q, queueOffset)
+}
+
+// tell calls the callbacks for a record in a queue.
+func (s *Store) tell(b *batch, r *staged, q *ConsumeQueue, queueOffset int64) {
 	if len(s.arrivals) == 0 {
 		return
 	}

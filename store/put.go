@@ -78,6 +78,7 @@ func (s *Store) StageBatch(ms []message.Message) ([]Placed, error) {
 	}
 	storeMs := l.storeMsLocked()
 	l.placeLocked(total)
+	q := s.queues.obtain(ms[0].Topic, ms[0].QueueID)
 	for i := range ms {
 		m := &ms[i]
 		if set.propertyCRC {
@@ -85,8 +86,7 @@ func (s *Store) StageBatch(ms []message.Message) ([]Placed, error) {
 			withCRC.PropertyCRC = true
 			m = &withCRC
 		}
-		r := staged{q: s.queues.obtain(m.Topic, m.QueueID)}
-		r.queueOffset = r.q.next
+		r := staged{q: q, queueOffset: q.next}
 		r.tagsCode = s.tagsCode(m, set, storeMs)
 		p, err := l.stageLocked(m, storeMs, r)
 		if err != nil {
@@ -141,7 +141,12 @@ func (s *Store) checked(m *message.Message, set *settings) (*message.Message, in
 // legalDirectory tells whether a topic can be a directory below consumequeue: the store takes names from logs and configurations it has
 // not checked, and none may lead elsewhere.
 func legalDirectory(topic string) bool {
-	return topic != "" && topic != "." && topic != ".." && !strings.ContainsAny(topic, "/\\\x00")
+	for i := range len(topic) {
+		if c := topic[i]; c == '/' || c == '\\' || c == 0 {
+			return false
+		}
+	}
+	return topic != "" && topic != "." && topic != ".."
 }
 
 // prepareLocked fills in the record's queue and offset. The returned message is m, or a copy that names its places in light queues or
