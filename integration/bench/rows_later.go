@@ -35,7 +35,7 @@ func delivered(t *target, topic string, props func() string) (figures, error) {
 	}
 	before = max(before, 0)
 	m := t.meter()
-	l.requests = t.o.count(30_000)
+	l.requests = t.o.count(100_000)
 	r, err := l.run(t.addr)
 	if err != nil {
 		return figures{}, err
