@@ -1,6 +1,9 @@
 package remoting
 
 import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -77,6 +80,12 @@ func (r *jsonReader) extFields(c *Command) error {
 	}
 	var seen keySet
 	for first := true; ; first = false {
+		if key, v, ok := r.plainPair(first); ok {
+			if err := c.addDecoded(&seen, key, v); err != nil {
+				return err
+			}
+			continue
+		}
 		key, more, err := r.next(first)
 		if err != nil || !more {
 			return err
@@ -119,12 +128,6 @@ func (r *jsonReader) i32(key string, p *int32) error {
 
 // next reads up to the value of an object's next member. more is false when the object has ended.
 func (r *jsonReader) next(first bool) (key string, more bool, err error) {
-	// Most keys of a send have one letter, and no blanks around them.
-	if b := r.b[r.i:]; !first && len(b) >= 5 && b[0] == ',' && b[1] == '"' && b[2] != '"' && b[2] != '\\' && b[3] == '"' && b[4] == ':' {
-		r.i += 5
-		r.space()
-		return alias(b[2:3]), true, nil
-	}
 	r.space()
 	if r.take('}') {
 		return "", false, nil
@@ -147,6 +150,36 @@ func (r *jsonReader) next(first bool) (key string, more bool, err error) {
 	}
 	r.space()
 	return key, true, nil
+}
+
+// plainPair reads a member with a key of one letter and a string without escapes, without blanks around them, as most fields of a send are. ok is
+// false when the next member is none: nothing has been read then.
+func (r *jsonReader) plainPair(first bool) (key, value string, ok bool) {
+	const head = len(`,"k":"`)
+	from := r.i
+	if first {
+		from-- // there is no comma, but the brace
+	}
+	if from < 0 || len(r.b)-from < head {
+		return "", "", false
+	}
+	b := r.b[from:]
+	if !first && b[0] != ',' || b[1] != '"' || b[2] == '"' || b[2] == '\\' || b[3] != '"' || b[4] != ':' || b[5] != '"' {
+		return "", "", false
+	}
+	for at := head; at+8 <= len(b); at += 8 {
+		m := quotesOrBackslashes(binary.LittleEndian.Uint64(b[at:]))
+		if m == 0 {
+			continue
+		}
+		end := at + bits.TrailingZeros64(m)/8
+		if b[end] != '"' {
+			break
+		}
+		r.i = from + end + 1
+		return alias(b[2:3]), alias(b[head:end]), true
+	}
+	return "", "", false
 }
 
 // value reads any value: a string unescaped, everything else as its text.
@@ -229,27 +262,55 @@ func (r *jsonReader) str() (string, error) {
 		return "", r.errorf("string not closed")
 	}
 	if rest[n] == '\\' {
-		return r.unescape(n)
+		return r.unescape()
 	}
 	r.i += n + 1
 	return alias(rest[:n]), nil
 }
 
-// unescape copies a string into the arena; the first escape is at offset e.
-func (r *jsonReader) unescape(e int) (string, error) {
-	from := len(r.arena)
+// unescape copies a string into the arena, eight bytes at a time as long as its escapes are the separators of properties, \u0001 and \u0002, by far
+// the most common ones.
+func (r *jsonReader) unescape() (string, error) {
+	rest, from := r.b[r.i:], len(r.arena)
+	r.arena = slices.Grow(r.arena, len(rest))
+	to := r.arena[from : from+len(rest)]
+	i, n := 0, 0 // bytes read and written, n <= i
+	for i+8 <= len(rest) {
+		w := binary.LittleEndian.Uint64(rest[i:])
+		binary.LittleEndian.PutUint64(to[n:], w)
+		m := quotesOrBackslashes(w)
+		if m == 0 {
+			i, n = i+8, n+8
+			continue
+		}
+		plain := bits.TrailingZeros64(m) / 8
+		i, n = i+plain, n+plain
+		if rest[i] == '"' {
+			r.arena, r.i = r.arena[:from+n], r.i+i+1
+			return alias(to[:n]), nil
+		}
+		if !separatorEscape(rest[i:]) {
+			break
+		}
+		to[n] = rest[i+5] - '0'
+		i, n = i+6, n+1
+	}
+	r.arena, r.i = r.arena[:from+n], r.i+i
+	return r.unescapeAny(from)
+}
+
+// separatorEscape tells whether b begins with a \u000 escape, of a digit.
+func separatorEscape(b []byte) bool {
+	return len(b) >= 6 && b[1] == 'u' && b[2] == '0' && b[3] == '0' && b[4] == '0' && b[5]-'0' <= 9
+}
+
+// unescapeAny goes on with a string of which the arena holds the beginning.
+func (r *jsonReader) unescapeAny(from int) (string, error) {
 	for {
 		rest := r.b[r.i:]
-		e += quoteOrBackslash(rest[e:])
+		e := quoteOrBackslash(rest)
 		if e == len(rest) {
 			return "", r.errorf("string not closed")
-		}
-		// The separators of properties, \u0001 and \u0002, are by far the most common escapes.
-		if rest[e] == '\\' && e+6 <= len(rest) && rest[e+1] == 'u' && rest[e+2] == '0' && rest[e+3] == '0' && rest[e+4] == '0' && rest[e+5]-'0' <= 9 {
-			r.arena = append(append(r.arena, rest[:e]...), rest[e+5]-'0')
-			r.i += e + 6
-			e = 0
-			continue
 		}
 		r.arena = append(r.arena, rest[:e]...)
 		r.i += e + 1
@@ -259,7 +320,6 @@ func (r *jsonReader) unescape(e int) (string, error) {
 		if err := r.escape(); err != nil {
 			return "", err
 		}
-		e = 0
 	}
 }
 

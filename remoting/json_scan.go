@@ -15,14 +15,18 @@ const (
 	everyBlank = 0x2020202020202020
 )
 
+// quotesOrBackslashes has the high bit of the byte set that is w's first quote or backslash, and is 0 when there is none. Borrows may set it in bytes
+// above, so only the lowest one counts.
+func quotesOrBackslashes(w uint64) uint64 {
+	quote, slash := w^everyQuote, w^everySlash
+	return ((quote-everyLow)&^quote | (slash-everyLow)&^slash) & everyHigh
+}
+
 // quoteOrBackslash is where the first quote or backslash of b is, len(b) when there is none.
 func quoteOrBackslash(b []byte) int {
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:])
-		quote, slash := w^everyQuote, w^everySlash
-		// The high bit of a byte is set where the byte is zero. Borrows may set it in bytes above, so only the lowest one counts.
-		if m := ((quote-everyLow)&^quote | (slash-everyLow)&^slash) & everyHigh; m != 0 {
+		if m := quotesOrBackslashes(binary.LittleEndian.Uint64(b[i:])); m != 0 {
 			return i + bits.TrailingZeros64(m)/8
 		}
 	}
