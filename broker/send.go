@@ -31,6 +31,7 @@ type sender struct {
 	message    message.Message
 	suffix     message.Properties
 	batch      []message.Message
+	placed     []store.Placed // of batch
 
 	nowMs   int64         // when the turn's first send came
 	pending []pendingSend // of this turn
@@ -53,9 +54,9 @@ type pendingSend struct {
 	begunMs int64
 	// transaction id, in the arena: the frame is gone by the end of the turn
 	uniqueFrom, uniqueTo int
-	recallTo             int    // end of the recall handle, which lies behind the transaction id in the arena; 0: there is none
-	ids                  string // message ids of a batch, joined; "" for one record
-	inner                bool   // an inner batch: one record
+	recallTo             int  // end of the recall handle, which lies behind the transaction id in the arena; 0: there is none
+	idsTo                int  // end of the message ids of a batch, joined, which lie there too; 0: one record
+	inner                bool // an inner batch: one record
 	oneway               bool
 	wait                 bool // answer when flushed as configured
 }
@@ -381,7 +382,7 @@ func (s *sender) answerSent(b *Broker, p *pendingSend, code int32, inTurn bool) 
 		return
 	}
 	s.fields = remoting.SendMessageResponseHeader{
-		MsgID: p.ids, QueueID: p.queueID, QueueOffset: p.placed.QueueOffset,
+		QueueID: p.queueID, QueueOffset: p.placed.QueueOffset,
 		TransactionID: unsafeString(s.arena[p.uniqueFrom:p.uniqueTo]),
 	}
 	if p.recallTo > 0 {
@@ -390,7 +391,9 @@ func (s *sender) answerSent(b *Broker, p *pendingSend, code int32, inTurn bool) 
 	if p.inner {
 		s.fields.BatchUniqID = s.fields.TransactionID
 	}
-	if p.ids == "" {
+	if p.idsTo > 0 {
+		s.fields.MsgID = unsafeString(s.arena[p.uniqueTo:p.idsTo])
+	} else {
 		s.id = message.AppendOffsetMessageID(s.id[:0], b.identity.storeHost, p.placed.PhysicalOffset)
 		s.fields.MsgID = unsafeString(s.id)
 	}

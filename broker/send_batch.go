@@ -1,8 +1,6 @@
 package broker
 
 import (
-	"strings"
-
 	"github.com/rocketd/rocketd/message"
 	"github.com/rocketd/rocketd/remoting"
 	"github.com/rocketd/rocketd/remoting/body"
@@ -48,28 +46,24 @@ func (b *Broker) stageBatch(s *sender, topic *body.TopicConfig, now int64) (pend
 	if inner {
 		return b.stageInner(s, now)
 	}
-	placed, err := b.store.StageBatch(s.batch)
+	placed, err := b.store.StageBatchTo(s.placed[:0], s.batch)
 	if err != nil {
 		return pendingSend{}, err
 	}
-	var ids strings.Builder
-	size := 0
-	for i := range placed {
-		if i > 0 {
-			ids.WriteByte(',')
-		}
-		s.id = message.AppendOffsetMessageID(s.id[:0], b.identity.storeHost, placed[i].PhysicalOffset)
-		if i == 0 {
-			ids.Grow(len(placed) * (len(s.id) + 1)) // the others are as long
-		}
-		ids.Write(s.id)
-		size += int(placed[i].Size)
-	}
+	s.placed = placed
 	begin := len(s.arena)
 	s.arena = append(s.arena, p.uniqueKey...)
+	end, size := len(s.arena), 0
+	for i := range placed {
+		if i > 0 {
+			s.arena = append(s.arena, ',')
+		}
+		s.arena = message.AppendOffsetMessageID(s.arena, b.identity.storeHost, placed[i].PhysicalOffset)
+		size += int(placed[i].Size)
+	}
 	out := pendingSend{
 		placed: placed[0], topic: m.Topic, queueID: m.QueueID, putID: m.QueueID, count: len(placed), size: size,
-		begunMs: now, ids: ids.String(), uniqueFrom: begin, uniqueTo: len(s.arena), wait: p.waitStored,
+		begunMs: now, uniqueFrom: begin, uniqueTo: end, idsTo: len(s.arena), wait: p.waitStored,
 	}
 	out.placed.Ticket = placed[len(placed)-1].Ticket
 	return out, nil

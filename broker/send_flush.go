@@ -62,21 +62,27 @@ func (b *Broker) commitSends(s *sender, inTurn bool) (flushed bool, err error) {
 
 // finishFlushed answers what need not wait, and the rest when the flush that covers all of it is done.
 func (b *Broker) finishFlushed(s *sender, inTurn bool) {
-	w := b.newFlushWait()
+	n := 0
 	for i := range s.pending {
 		p := &s.pending[i]
 		if !p.wait {
 			s.answerSent(b, p, remoting.Success, inTurn)
 			continue
 		}
-		w.s.pending = append(w.s.pending, *p)
+		if n < i {
+			s.pending[n] = *p
+		}
+		n++
 	}
-	if len(w.s.pending) == 0 {
-		b.flushWaits.Put(w)
+	if n == 0 {
 		s.reset()
 		return
 	}
-	w.s.arena = append(w.s.arena, s.arena...)
+	w := b.newFlushWait()
+	clear(s.pending[n:])
+	// What waits changes hands, not place.
+	w.s.pending, s.pending = s.pending[:n], w.s.pending
+	w.s.arena, s.arena = s.arena, w.s.arena
 	if inTurn {
 		for i := range w.s.pending {
 			if !w.s.pending[i].oneway {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,7 +54,10 @@ func (s *Store) Stage(m *message.Message) (Placed, error) {
 }
 
 // StageBatch stages ms, all of one queue, with consecutive offsets and in one file: all of them or none.
-func (s *Store) StageBatch(ms []message.Message) ([]Placed, error) {
+func (s *Store) StageBatch(ms []message.Message) ([]Placed, error) { return s.StageBatchTo(nil, ms) }
+
+// StageBatchTo is StageBatch that puts the places behind those of dst, for callers who use it again.
+func (s *Store) StageBatchTo(dst []Placed, ms []message.Message) ([]Placed, error) {
 	set := s.settings.Load()
 	total := 0
 	for i := range ms {
@@ -69,7 +73,7 @@ func (s *Store) StageBatch(ms []message.Message) ([]Placed, error) {
 	if int64(total)+message.BlankSize > s.files.size {
 		return nil, fmt.Errorf("%w: a batch of %d bytes does not fit into a file of mappedFileSizeCommitLog = %d", ErrMessageIllegal, total, s.files.size)
 	}
-	placed := make([]Placed, 0, len(ms))
+	placed := slices.Grow(dst, len(ms))
 	l := &s.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
