@@ -90,6 +90,9 @@ func TestHangingFlush(t *testing.T) {
 		err     error
 	}
 	himself := make(chan outcome, 1)
+	if err := s.flusher.flush(); err != nil { // waits until who answered the first message has left
+		t.Fatal(err)
+	}
 	p := stage()
 	go func() {
 		flushed, err := s.CommitAndFlush(p.Ticket)
