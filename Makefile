@@ -44,7 +44,7 @@ test-integration: build ## real clients and Apache's broker; without JDK and Mav
 
 model: ## the models of tests with rapid, with random seeds, MODELCHECKS runs of each
 	@set -o pipefail; for dir in $$(git grep -l 'rapid\.Check(' -- '*_test.go' | xargs -n1 dirname | sort -u); do echo "== $$dir"; \
-		ROCKETD_MODEL=1 go test "./$$dir" -count=1 -v -timeout 2h -run Model -rapid.checks=$(MODELCHECKS) | grep -E 'passed|failed|late|early|reproduce|^(ok|FAIL)' || exit 1; \
+		ROCKETD_MODEL=1 go test "./$$dir" -count=1 -v -timeout 2h -run Model -rapid.checks=$(MODELCHECKS) | grep -E 'passed|failed|late|early|reproduce|raceback|_test.go:[0-9]+: [^[]|^(ok|FAIL)' || exit 1; \
 	done
 
 console-test: ## the console's API, and its page in a headless Chromium; without one the page is left out (with CI=true: an error)

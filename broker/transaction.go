@@ -128,8 +128,19 @@ func (t *transactions) decide(half *halfRecord, commit bool) error {
 	case recovered && t.committedAlready(half):
 		t.finish(half, pending, true)
 		return repeated(true, commit)
+	case recovered && t.indexBehind():
+		return errNotKnownYet()
 	}
 	return t.carryOut(half, pending, commit)
+}
+
+// indexBehind tells whether the index, which knows of commits, has yet to take up what a start found in the log.
+func (t *transactions) indexBehind() bool {
+	return t.b.store.IndexedOffset() < t.b.store.Recovery().LogEnd
+}
+
+func errNotKnownYet() error {
+	return remoting.Errorf(remoting.SystemBusy, "the index is being built after the start: whether the transaction has been decided before is not known yet")
 }
 
 // repeated is the answer to a decision about what has been decided before.
@@ -147,8 +158,14 @@ func (t *transactions) decideUnknown(half *halfRecord, commit bool) error {
 	switch {
 	case t.committedAlready(half):
 		return repeated(true, commit)
+	case t.rolledBackLate(half):
+		return repeated(false, commit)
+	case t.indexBehind():
+		return errNotKnownYet()
+	case t.givenUp(half) && commit:
+		return t.carryOut(half, nil, true)
 	case t.givenUp(half):
-		return t.carryOut(half, nil, commit)
+		return t.rollBackLate(half)
 	default:
 		return remoting.Errorf(remoting.IllegalOperation, "the transaction is not pending: it has been committed, rolled back or removed before")
 	}
@@ -180,6 +197,21 @@ func (t *transactions) carryOut(half *halfRecord, pending *pendingHalf, commit b
 	}
 	ensure(&t.b.stats.traffic.topic(half.topic).decided).rollbacks.Add(1)
 	t.finish(half, pending, false)
+	return nil
+}
+
+// rollBackLate stores the rollback of a half message that was given up. That it was may wait to be written yet, and a start would take it for
+// pending: that comes first. The op message of the rollback names the unique key, by which later decisions find it.
+func (t *transactions) rollBackLate(half *halfRecord) error {
+	err := t.op.addNow(half.QueueOffset)
+	if err == nil {
+		err = t.op.putKeyed(half.QueueOffset, half.uniqueKey)
+	}
+	if err != nil {
+		return remoting.Errorf(remoting.SystemError, "the rollback cannot be stored: %v", err)
+	}
+	ensure(&t.b.stats.traffic.topic(half.topic).decided).rollbacks.Add(1)
+	t.finish(half, nil, false)
 	return nil
 }
 
@@ -226,6 +258,11 @@ func (t *transactions) committedAlready(half *halfRecord) bool {
 // givenUp tells whether the half message lies in TRANS_CHECK_MAX_TIME_TOPIC.
 func (t *transactions) givenUp(half *halfRecord) bool {
 	return t.stored(message.TopicTransCheckMaxTime, half.uniqueKey, func(*message.Record) bool { return true })
+}
+
+// rolledBackLate tells whether the half message was rolled back after it had been given up.
+func (t *transactions) rolledBackLate(half *halfRecord) bool {
+	return t.stored(message.TopicTransOpHalf, half.uniqueKey, func(*message.Record) bool { return true })
 }
 
 // stored tells whether one of the newest messages of topic with the unique key is as wanted.

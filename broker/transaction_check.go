@@ -185,7 +185,7 @@ func (t *transactions) act(h, seen *pendingHalf, group string, now int64) {
 	}
 	half, _ := readHalf(&r)
 	if seen.recovered {
-		if t.b.store.IndexedOffset() < t.b.store.Recovery().LogEnd {
+		if t.indexBehind() {
 			t.postpone(h, now+checkRetry.Milliseconds())
 			return // the index, which knows of commits, is not there yet
 		}

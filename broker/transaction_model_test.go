@@ -16,7 +16,7 @@ import (
 type modelHalf struct {
 	handles  []half // what it was called when it was sent and at each check
 	decision string // the first final one, "" while there is none
-	settling bool   // decided since questions were last looked at: one may still have been on its way
+	settling int    // looks at questions in which one may come that was on its way when it was decided
 }
 
 // transactionModel is trivially correct: each transaction is open or has its first decision.
@@ -114,7 +114,7 @@ func (m *transactionModel) questions(rt *rapid.T) {
 		if transaction == nil {
 			rt.Fatalf("asked about %q", a.ext["msgId"])
 		}
-		if transaction.decision != "" && !transaction.settling {
+		if transaction.decision != "" && transaction.settling == 0 {
 			rt.Fatalf("asked about %s, which has its decision %s", a.ext["msgId"], transaction.decision)
 		}
 		transaction.handles = append(transaction.handles, half{a.ext["msgId"], a.num(m.t, "tranStateTableOffset"), a.num(m.t, "commitLogOffset")})
@@ -123,7 +123,7 @@ func (m *transactionModel) questions(rt *rapid.T) {
 		}
 	}
 	for _, transaction := range m.all {
-		transaction.settling = false
+		transaction.settling = max(0, transaction.settling-1)
 	}
 }
 
@@ -140,7 +140,7 @@ func (m *transactionModel) decide(rt *rapid.T, transaction *modelHalf, handle in
 	want := remoting.Success
 	switch transaction.decision {
 	case "":
-		transaction.decision, transaction.settling = decision, true
+		transaction.decision, transaction.settling = decision, 2
 	case decision:
 	default:
 		want = remoting.IllegalOperation
@@ -184,8 +184,10 @@ func (m *transactionModel) finish(rt *rapid.T) {
 			m.decide(rt, transaction, 0, commit)
 		}
 	}
-	m.pass(time.Second)
-	m.questions(rt)
+	for range 2 {
+		m.pass(time.Second)
+		m.questions(rt)
+	}
 	m.visible(rt)
 	m.pass(5 * time.Minute)
 	m.questions(rt)

@@ -39,6 +39,8 @@ type opSpan struct {
 type opLog struct {
 	b *Broker
 
+	putMu sync.Mutex // held while an op message is stored: spans stay in order. Before mu
+
 	mu      sync.Mutex
 	waiting []int64        // offsets not written yet; guarded by mu
 	waiters []chan<- error // of those who want to know when waiting is written; guarded by mu
@@ -174,6 +176,17 @@ func (l *opLog) take() ([]int64, []chan<- error) {
 }
 
 func (l *opLog) put(offsets []int64) error {
+	return l.putWith(offsets, opProperties)
+}
+
+// putKeyed writes an op message of one half message that names its unique key, and waits until it is in the log.
+func (l *opLog) putKeyed(offset int64, uniqueKey string) error {
+	return l.putWith([]int64{offset}, opProperties+message.KeyUniqueKey+"\x01"+uniqueKey+"\x02")
+}
+
+func (l *opLog) putWith(offsets []int64, properties string) error {
+	l.putMu.Lock()
+	defer l.putMu.Unlock()
 	content := make([]byte, 0, 12*len(offsets))
 	span := opSpan{highest: -1}
 	for _, offset := range offsets {
@@ -184,7 +197,7 @@ func (l *opLog) put(offsets []int64) error {
 	host := l.b.identity.storeHost
 	placed, err := l.b.store.Put(&message.Message{
 		Topic: message.TopicTransOpHalf, BornTimestamp: l.b.clock.NowMs(), BornHost: host, StoreHost: host,
-		Body: content, Properties: message.Properties(opProperties),
+		Body: content, Properties: message.Properties(properties),
 	})
 	if err != nil {
 		return fmt.Errorf("store op message of %d half messages: %w", len(offsets), err)

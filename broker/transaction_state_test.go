@@ -278,3 +278,35 @@ func mustRead(t *testing.T, b *testBroker, name string) []byte {
 	x := tables{fs: b.mem}
 	return []byte(x.read(t, strings.TrimPrefix(name, "/data/config/")))
 }
+
+// TestLateRollbackStands: what was rolled back after it had been given up is not committed later, whatever happened in between.
+func TestLateRollbackStands(t *testing.T) {
+	for _, then := range []string{"at once", "stopped", "killed"} {
+		t.Run(then, func(t *testing.T) {
+			b := newTestBroker(t, withConfig(quickChecks))
+			b.create("T", 2)
+			c := b.dial()
+			c.produce()
+			h, other := c.sendHalf("k1"), c.sendHalf("k2")
+			b.givenUp(c)
+			c.end(h, rollback)
+			switch then {
+			case "stopped":
+				b = b.restart(withConfig(quickChecks))
+			case "killed":
+				b = startTestBroker(t, b.mem.Clone(), clock.NewManual(b.manual.Now()), withConfig(quickChecks))
+			}
+			c = b.dial()
+			c.want(remoting.IllegalOperation, remoting.EndTransaction, endFields(h, commit), nil)
+			c.want(remoting.Success, remoting.EndTransaction, endFields(h, rollback), nil)
+			if n := b.count("T", 1); n != 0 {
+				t.Errorf("%d messages are visible", n)
+			}
+			c.end(other, commit) // the other one can still be
+			if n := b.count("T", 1); n != 1 {
+				t.Errorf("%d messages are visible, want the other one", n)
+			}
+			b.quiet(c, 10*time.Minute)
+		})
+	}
+}

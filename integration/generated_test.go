@@ -114,7 +114,8 @@ func (s *sequence) step(e generated) (why string, goOn bool) {
 	}
 	if len(parts) > 0 {
 		if why := s.onPurpose(e, want, got); why != "" {
-			return why, e.reads || (want.Code == r.Success) == (got.Code == r.Success)
+			// Of a spoiled request Apache may have done some things before it stumbled.
+			return why, e.spoiled == "" && (e.reads || want.Code != r.Success && got.Code != r.Success)
 		}
 		s.t.Errorf("sequence %d, request %d differs:\n%s\nafter:\n  %s", s.n, len(s.history), strings.Join(parts, "\n"), strings.Join(s.history[max(0, len(s.history)-25):], "\n  "))
 		return "a difference", false
@@ -156,6 +157,9 @@ func (s *sequence) committed(e generated, pick int) (again bool) {
 
 // compare tells how two answers differ.
 func (s *sequence) compare(e generated, want, got *r.Command) []string {
+	if asked(e, "topic", "b") == message.TopicAutoCreate && (want.Code == got.Code || holdsMessages(e)) {
+		return nil // what is in it depends on other sequences, which may have ended in a difference on purpose
+	}
 	if want.Code != got.Code {
 		return []string{unlike("code", fmt.Sprintf("%d %s", want.Code, want.Remark), fmt.Sprintf("%d %s", got.Code, got.Remark))}
 	}
@@ -167,6 +171,15 @@ func (s *sequence) compare(e generated, want, got *r.Command) []string {
 		parts = append(parts, unlike("body", s.apache.content(e, want), s.rocketd.content(e, got)))
 	}
 	return slices.DeleteFunc(parts, func(p string) bool { return p == "" })
+}
+
+// holdsMessages tells whether the code of an answer depends on what is in a topic.
+func holdsMessages(e generated) bool {
+	switch e.code {
+	case r.PullMessage, r.PopMessage, r.PeekMessage, r.QueryMessage, r.QueryConsumerOffset, r.SearchOffsetByTimestamp:
+		return true
+	}
+	return false
 }
 
 // header is that of an answer without what comes by chance or from other sequences.
@@ -181,7 +194,7 @@ func (m *memory) header(e generated, c *r.Command) string {
 // inTopic tells whether a sent message lies in the queue that the answer names, and not in a system topic which all sequences share.
 func inTopic(e generated) bool {
 	p := asked(e, "properties", "i")
-	return asked(e, "sysFlag", "f") != "4" && !strings.Contains(p, "TIMER_") && !strings.Contains(p, "DELAY")
+	return asked(e, "sysFlag", "f") != "4" && !strings.Contains(p, "TIMER_") && !strings.Contains(strings.ReplaceAll(p, "DELAY\x010\x02", ""), "DELAY")
 }
 
 // content is a body as text; messages field by field.
@@ -357,6 +370,8 @@ func (s *sequence) onPurpose(e generated, want, got *r.Command) string {
 		return "which of two mistakes is named"
 	case e.spoiled != "" && asked(e, e.spoiled) == "":
 		return "a blank field counts as missing"
+	case got.Code == r.SubscriptionParseFailed && asked(e, "expressionType") == "SQL92":
+		return "an expression that is refused delivers nothing"
 	case e.code == r.UpdateConsumerOffset && got.Code == r.InvalidParameter:
 		return "offsets of queues that are not there, and negative ones, are refused"
 	case e.code == r.ChangeMessageInvisibletime && got.Code == r.InvalidParameter && asked(e, "invisibleTime") == "-1":
@@ -369,10 +384,10 @@ func (s *sequence) onPurpose(e generated, want, got *r.Command) string {
 		return "an old handle, and a change of what is acknowledged, are refused"
 	case e.code == r.UpdateAndCreateTopic && want.Code != r.Success && got.Code != r.Success:
 		return "which of two mistakes is named"
-	case got.Code == r.SubscriptionGroupNotExist && (s.happened(`delete group ["groupName=`+group+`"`) || s.happened(`"consumerGroup=`+group+`"] ""`)):
+	case got.Code == r.SubscriptionGroupNotExist && (s.happened(`"groupName=`+group+`"`) || s.happened(`"consumerGroup=`+group+`"] ""`)):
 		return "a deleted group, and one that unregistered alone, is not there"
-	case e.code == r.ConsumerSendMsgBack && strings.Contains(want.Remark, "wrong format key"):
-		return "a retry topic that was made ordered, with attributes, takes what is sent back"
+	case strings.Contains(want.Remark, "wrong format key") && got.Code == r.Success:
+		return "a retry topic that was made ordered, with attributes, stays usable"
 	case e.code == r.GetConsumeStats && s.happened("delete topic"):
 		return "what groups read of a deleted topic is forgotten"
 	}
