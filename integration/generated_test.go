@@ -370,6 +370,8 @@ func (s *sequence) onPurpose(e generated, want, got *r.Command) string {
 		return "which of two mistakes is named"
 	case e.spoiled != "" && asked(e, e.spoiled) == "":
 		return "a blank field counts as missing"
+	case e.spoiled != "" && slices.Contains([]string{"consumerGroup", "group", "groupName"}, e.spoiled):
+		return "groups of spoiled names are those of all sequences"
 	case got.Code == r.SubscriptionParseFailed && asked(e, "expressionType") == "SQL92":
 		return "an expression that is refused delivers nothing"
 	case e.code == r.UpdateConsumerOffset && got.Code == r.InvalidParameter:
