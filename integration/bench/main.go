@@ -131,7 +131,7 @@ func runGroup(o options, g group, side string, round int, rows []row, res result
 	defer h.Close()
 	var t *target
 	isBare := side == sideBare || side == sideAppend
-	warm := isBare
+	warm := false
 	for _, r := range rows {
 		if r.group != g.name || r.alone != nil || r.once && round > 0 || isBare && !r.bare {
 			continue
@@ -146,7 +146,7 @@ func runGroup(o options, g group, side string, round int, rows []row, res result
 		}
 		if r.unit == "" && !warm {
 			warm = true
-			if err := warmUp(t); err != nil {
+			if err := warmUp(t, isBare); err != nil {
 				fmt.Fprintf(os.Stderr, "round %d, %s cannot be warmed up: %v\n", round, side, err)
 				return
 			}
@@ -158,12 +158,18 @@ func runGroup(o options, g group, side string, round int, rows []row, res result
 }
 
 // warmUp sends for some seconds before the first row that is measured under load: a JVM compiles meanwhile what it runs often.
-func warmUp(t *target) error {
+// Then most of what is free of the memory is used once: which pieces of it the rows will get cannot be told.
+func warmUp(t *target, isBare bool) error {
+	if isBare {
+		return measure.TouchMemory(measure.FreeMemory() * 3 / 4)
+	}
 	l := load{conns: 8, inFlight: 16, during: 8 * time.Second, okCodes: []int32{remoting.Success}, frame: func(conn int) prebuilt {
 		return jsonFrame(remoting.SendMessageV2, sendFields("warm", conn%4, properties, false), payload(128))
 	}}
-	_, err := l.run(t.addr)
-	return err
+	if _, err := l.run(t.addr); err != nil {
+		return err
+	}
+	return measure.TouchMemory(measure.FreeMemory() * 3 / 4)
 }
 
 func runAlone(h *measure.Host, o options, r row, side string, res results) {

@@ -34,6 +34,15 @@ func TouchMemory(bytes int64) error {
 	return errors.Join(unix.Madvise(b, unix.MADV_POPULATE_WRITE), unix.Munmap(b))
 }
 
+// FreeMemory is how many bytes of memory are free, but for page cache.
+func FreeMemory() int64 {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 0
+	}
+	return int64(info.Freeram) * int64(info.Unit)
+}
+
 func forget(path string) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -13,10 +13,13 @@ func CPUSeconds(int) float64 { return 0 }
 // SyncData writes a file to the disk.
 func SyncData(f *os.File) error { return f.Sync() }
 
-// forget does nothing: there is no portable way.
 // TouchMemory does nothing here.
 func TouchMemory(int64) error { return nil }
 
+// FreeMemory is not known here.
+func FreeMemory() int64 { return 0 }
+
+// forget does nothing: there is no portable way.
 func forget(string) {}
 
 func allocated(info fs.FileInfo) int64 { return info.Size() }
