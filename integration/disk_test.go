@@ -406,6 +406,80 @@ func TestNoPermission(t *testing.T) {
 	}
 }
 
+// loopDisk makes an ext4 file system in a file and mounts it. It gives back where, and the name of its device.
+func loopDisk(t *testing.T, size int64) (dir, image, device string) {
+	t.Helper()
+	dir, image = t.TempDir(), filepath.Join(t.TempDir(), "image")
+	f, err := os.Create(image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mkfs.ext4", "-q", "-F", image).CombinedOutput(); err != nil {
+		t.Skipf("needs mkfs.ext4: %v %s", err, out)
+	}
+	mountLoop(t, image, dir)
+	t.Cleanup(func() { _ = exec.Command("umount", "--lazy", dir).Run() }) // done already where all went well
+	out, err := exec.Command("losetup", "--noheadings", "--output", "NAME", "--associated", image).Output()
+	if err != nil || len(out) == 0 {
+		t.Fatalf("losetup: %v %q", err, out)
+	}
+	return dir, image, filepath.Base(strings.TrimSpace(string(out)))
+}
+
+func mountLoop(t *testing.T, image, dir string) {
+	t.Helper()
+	if out, err := exec.Command("mount", "-o", "loop,errors=remount-ro", image, dir).CombinedOutput(); err != nil {
+		t.Skipf("needs root and loop devices, to mount a file system: %v %s", err, out)
+	}
+}
+
+// TestDiskThatTurnsReadOnly: the system makes a disk read-only under a running broker, as it does after an error of the disk. Sends are refused,
+// everything that was acknowledged is read, and it is all there when the disk has been repaired.
+func TestDiskThatTurnsReadOnly(t *testing.T) {
+	disk, image, device := loopDisk(t, 64<<20)
+	trigger := "/sys/fs/ext4/" + device + "/trigger_fs_error"
+	if _, err := os.Stat(trigger); err != nil {
+		t.Skipf("this system's ext4 cannot be told to find an error: %v", err)
+	}
+	data := filepath.Join(disk, "data")
+	settings := []string{"flushDiskType=SYNC_FLUSH", "mappedFileSizeCommitLog=4194304", "mappedFileSizeConsumeQueue=60000"}
+	c := peer.StartRocketd(t, data, settings...)
+	l := newLedger(t, c.Broker)
+	for range 20 {
+		if code, remark := l.send(); code != 0 {
+			t.Fatal(code, remark)
+		}
+	}
+	if err := os.WriteFile(trigger, []byte("1"), 0o200); err != nil {
+		t.Skipf("cannot make a file system read-only: %v", err)
+	}
+	for range 3 {
+		for _, send := range []func() (int32, string){l.send, l.timer} {
+			code, remark := send()
+			if code == 0 || !strings.Contains(remark, "read-only file system") || !strings.Contains(remark, data) {
+				t.Fatalf("a send on a read-only disk: code %d %q, want one that names %s and the reason", code, remark, data)
+			}
+		}
+		l.check(t)
+	}
+	c.Stop(t)
+	if code := c.ExitCode(); code == 0 {
+		t.Error("exit code 0, although what it had to write at the end is not written")
+	}
+	if out, err := exec.Command("umount", disk).CombinedOutput(); err != nil {
+		t.Fatalf("umount: %v %s", err, out)
+	}
+	_ = exec.Command("e2fsck", "-p", "-f", image).Run() // 1: repaired
+	mountLoop(t, image, disk)
+	c = peer.StartRocketd(t, data, settings...)
+	l.w = dialWire(t, c.Broker)
+	l.check(t)
+	reopen(t, c, l, data, settings...)
+}
+
 // TestReadOnlyDisk starts a broker where nothing can be written: it ends by itself and says why.
 func TestReadOnlyDisk(t *testing.T) {
 	disk := smallDisk(t, "64m")

@@ -66,8 +66,8 @@ func (l *commitLog) commitPending(wake bool) error {
 		return l.takeBack(*err, nil)
 	}
 	if written, err := l.write(b); err != nil {
-		if l.noRoom != nil && errors.Is(err, ErrDiskFull) {
-			err = l.noRoom(err)
+		if l.writeFailed != nil {
+			err = l.writeFailed(err)
 		}
 		return l.takeBack(err, written)
 	}

@@ -36,9 +36,9 @@ type commitLog struct {
 	dispatch func(b *batch)
 	// wakeFlusher tells the flusher that there is something to flush.
 	wakeFlusher func()
-	// measure looks how much room the disk has, and noRoom adds that to the error of a write that found none. Both may be nil.
-	measure func()
-	noRoom  func(error) error
+	// measure looks how much room the disk has, and writeFailed adds that to the error of a write that found none. Both may be nil.
+	measure     func()
+	writeFailed func(error) error
 
 	measureEvery atomic.Int64 // after so many written bytes the disk is measured, not waiting for the janitor
 

@@ -93,8 +93,12 @@ func (s *Store) measure() {
 	s.log.full.CompareAndSwap(full, nil)
 }
 
-// noRoom tells of a write that found no room what the disk is like.
-func (s *Store) noRoom(err error) error {
+// writeFailed tells of a write that found no room what the disk is like; of another failed one it warns.
+func (s *Store) writeFailed(err error) error {
+	if !errors.Is(err, ErrDiskFull) {
+		s.warn.report("messages are refused: the commit log cannot be written", err)
+		return err
+	}
 	s.measure()
 	s.disk.mu.Lock()
 	defer s.disk.mu.Unlock()

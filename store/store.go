@@ -99,7 +99,7 @@ func Open(o Options) (*Store, error) {
 	s.index.visible = s.log.dispatched.Load
 	s.index.storeTime = s.storeTime
 	s.log.files, s.log.queue, s.log.clock = s.files, s.queues, s.clock
-	s.log.measure, s.log.noRoom = s.measure, s.noRoom
+	s.log.measure, s.log.writeFailed = s.measure, s.writeFailed
 	s.log.sync = c.FlushDiskType == "SYNC_FLUSH"
 	s.log.dispatch = s.dispatch
 	s.flusher = newFlusher(&s.log, s.clock, s.settings.Load)
