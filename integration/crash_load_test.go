@@ -19,6 +19,7 @@ import (
 const (
 	kindPlain     = "plain"
 	kindBatch     = "batch"
+	kindInner     = "inner" // in a topic of queue.type=BatchCQ, alone or in a batch
 	kindDelay     = "delay"
 	kindTimer     = "timer"
 	kindCommit    = "commit"    // a transaction that its producer commits
@@ -35,6 +36,8 @@ type sentMessage struct {
 	acked bool
 	// decided: the broker acknowledged the end of the transaction.
 	decided bool
+	// place is where the acknowledgement said it is, of kindInner.
+	place *place
 }
 
 // wanted tells whether it must be delivered in the end.
@@ -95,7 +98,7 @@ func (w *crashWorker) one(ctx context.Context, id string) {
 		QueueID: int32(w.random.IntN(crashQueues)), BornTimestamp: time.Now().UnixMilli(),
 	}
 	properties := message.Properties(nil).Append(message.KeyUniqueKey, id).Append(message.KeyTags, "tag")
-	switch w.random.IntN(8) {
+	switch w.random.IntN(9) {
 	case 0:
 		level := w.random.IntN(len(w.m.levels))
 		s.kind, s.due = kindDelay, time.Now().UnixMilli()+w.m.levels[level]
@@ -109,6 +112,11 @@ func (w *crashWorker) one(ctx context.Context, id string) {
 	case 2:
 		w.batch(ctx, h, id)
 		return
+	case 4:
+		if w.m.innerTopic {
+			w.inner(ctx, h, id)
+			return
+		}
 	case 3:
 		s.kind = []string{kindCommit, kindCommit, kindRollback, kindUndecided}[w.random.IntN(4)]
 		w.transaction(ctx, h, id, s, properties)

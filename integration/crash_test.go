@@ -61,6 +61,8 @@ type crashTraits struct {
 	slack time.Duration
 	// offsetSlack: an offset committed longer before a kill than that is not lost.
 	offsetSlack time.Duration
+	// innerTopic: there is a topic with batch queues.
+	innerTopic bool
 }
 
 // crashModel remembers what the broker acknowledged and how it was ended.
@@ -100,7 +102,7 @@ type ackedPoint struct {
 func newCrashModel(t *testing.T, settings ...string) *crashModel {
 	t.Helper()
 	m := &crashModel{
-		crashTraits: crashTraits{levels: []int64{1000, 5000}, timerSpan: 3000, slack: time.Second, offsetSlack: time.Second},
+		crashTraits: crashTraits{levels: []int64{1000, 5000}, timerSpan: 3000, slack: time.Second, offsetSlack: time.Second, innerTopic: true},
 		dir:         t.TempDir(), sent: map[string]*sentMessage{}, asked: map[string]int{},
 		namesrv: strconv.Itoa(peer.FreePorts(t)), port: strconv.Itoa(peer.FreePorts(t)),
 		// Small files, so that kills also hit the step from one file to the next.
@@ -136,6 +138,9 @@ func (m *crashModel) round(t *testing.T, round int) {
 	c := m.start(t)
 	m.slowest = max(m.slowest, time.Since(begun))
 	m.checkOffsets(t)
+	if round == 0 {
+		m.makeInnerTopic(t)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var load sync.WaitGroup
 	var count atomic.Int64

@@ -18,12 +18,14 @@ const never = 1 << 62
 
 // crashReader reads all queues and compares them with the model.
 type crashReader struct {
-	m      *crashModel
-	t      *testing.T
-	next   [crashQueues]int64
-	copies map[string][]int64 // id -> store times
-	early  int
-	torn   int
+	m    *crashModel
+	t    *testing.T
+	next [crashQueues]int64
+	// innerNext are those of the batch queues.
+	innerNext [innerQueues]int64
+	copies    map[string][]int64 // id -> store times
+	early     int
+	torn      int
 }
 
 // read reads what is new in the queues.
@@ -33,6 +35,7 @@ func (r *crashReader) read() {
 		for r.page(q) {
 		}
 	}
+	r.readInner()
 }
 
 // page reads one answer's worth and tells whether there may be more.
@@ -128,9 +131,13 @@ func (r *crashReader) checkKeys() {
 		if checked++; checked > 200 {
 			return
 		}
+		key, s := id, r.m.sent[id]
+		if s.kind == kindInner { // the key is that of the record
+			key = id[:strings.LastIndexByte(id, '.')]
+		}
 		await(r.t, 20*time.Second, "key of "+id, func() bool {
 			resp, err := r.m.clients[0].Invoke(r.t.Context(), r.m.addr, remoting.NewRequest(remoting.QueryMessage, &remoting.QueryMessageRequestHeader{
-				Topic: "crash", Key: id, MaxNum: 8, BeginTimestamp: 0, EndTimestamp: 1 << 62,
+				Topic: topicOf(s.kind), Key: key, MaxNum: 8, BeginTimestamp: 0, EndTimestamp: 1 << 62,
 			}))
 			return err == nil && resp.Code == remoting.Success
 		})
@@ -139,7 +146,7 @@ func (r *crashReader) checkKeys() {
 
 // excused tells whether a kill explains that a message was delivered again: its copies lie on both sides of one, and the first just before.
 func (r *crashReader) excused(kind string, times []int64) bool {
-	if kind == kindPlain || kind == kindBatch {
+	if kind == kindPlain || kind == kindBatch || kind == kindInner {
 		return false
 	}
 	for i := 1; i < len(times); i++ {
