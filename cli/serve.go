@@ -55,7 +55,7 @@ func serve(p *Process, f *flags, role conf.Role) (err error) {
 		log.WithError(err).Warn("the ready line cannot be written to stdout")
 	}
 
-	<-ctx.Done()
+	giveBack(ctx, clock.System{})
 	release()
 	log.Info("stopping")
 	stop, cancel := context.WithTimeout(context.Background(), stopTimeout)

@@ -83,8 +83,8 @@ func pending(b *broker, t *table, o options) error {
 		if err := costNow(b, &c, o); err != nil {
 			return err
 		}
-		c.anonMB = b.anonMB() - empty
 		time.Sleep(5 * time.Second) // what delivering leaves behind, bytes to write out and garbage, is not waiting
+		c.anonMB = b.anonMB() - empty
 		c.waiting = measure.CPUShare(b.pid, 10*time.Second)
 		b.cluster.Stop(b.h)
 		c.readyClean = b.start()
@@ -118,7 +118,7 @@ func emptyMB(of *broker) (float64, error) {
 	if _, err := rate(b, "plain", 20_000, undelayed); err != nil {
 		return 0, err
 	}
-	time.Sleep(3 * time.Second)
+	time.Sleep(5 * time.Second)
 	return b.anonMB(), nil
 }
 
