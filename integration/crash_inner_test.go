@@ -95,7 +95,7 @@ func (r *crashReader) innerPage(q int) bool {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	cmd := pullCrash(int32(q), *next)
-	cmd.Header.(*remoting.PullMessageRequestHeader).Topic = "inner" //nolint:forcetypeassert // made there
+	cmd.Header.(*remoting.PullMessageRequestHeader).Topic = "inner"
 	resp, err := r.m.clients[0].Invoke(ctx, r.m.addr, cmd)
 	if err != nil {
 		t.Fatal(err)
