@@ -65,13 +65,17 @@ func TestRestartUnderLoad(t *testing.T) { //nolint:tparallel // its parts share 
 				}
 			})
 		}
-		story := &goRestart{namesrv: c.Namesrv}
-		wait.Go(func() { note("Go 2.1.3", broker, story.run(t)) })
 		client := remoting.NewClient(remoting.ClientOptions{})
-		topics := []string{"go_restart"}
+		var topics []string
 		for _, version := range versions {
 			topics = append(topics, "r"+strings.ReplaceAll(version, ".", "")+"_restart_load_t")
 		}
+		for _, topic := range topics { // the Go client would be through before Java has started on a slow machine
+			await(t, 90*time.Second, "the first message in "+topic, func() bool { return stored(client, c.Broker, topic) > 0 })
+		}
+		story := &goRestart{namesrv: c.Namesrv}
+		wait.Go(func() { note("Go 2.1.3", broker, story.run(t)) })
+		topics = append(topics, "go_restart")
 		for _, topic := range topics { // all are sending
 			await(t, 90*time.Second, "messages in "+topic, func() bool { return stored(client, c.Broker, topic) > 40 })
 		}
